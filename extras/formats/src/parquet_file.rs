@@ -1,0 +1,163 @@
+//! A Parquet file: its footer, schema and row groups.
+
+use crate::error::{damaged, unsupported, Result};
+use crate::file::{Batches, File, Piece, Request};
+use crate::input::Input;
+use crate::parquet_read::RowGroup;
+use arrow_array::StructArray;
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use parquet::arrow::parquet_to_arrow_schema;
+use parquet::basic::Type;
+use parquet::file::metadata::{
+    ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataReader,
+};
+use std::sync::Arc;
+
+/// Bytes at the end of a file that are read at once: more than most footers have.
+const TAIL_BYTES: u64 = 64 << 10;
+
+pub struct ParquetFile {
+    pub input: Arc<Input>,
+    pub metadata: Arc<ParquetMetaData>,
+    pub schema: SchemaRef,
+}
+
+impl ParquetFile {
+    pub fn open(input: Arc<Input>) -> Result<ParquetFile> {
+        let footer = read_footer(&input)?;
+        let metadata = Arc::new(ParquetMetaDataReader::decode_metadata(&footer)?);
+        let file = metadata.file_metadata();
+        let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
+        let fields: Vec<_> = schema.fields().iter().map(without_dictionaries).collect();
+        Ok(ParquetFile { input, metadata, schema: Arc::new(Schema::new(fields)) })
+    }
+
+    /// The leaves of a column, a range of the row groups' column chunks.
+    pub fn leaves(&self, column: usize) -> std::ops::Range<usize> {
+        let descriptor = self.metadata.file_metadata().schema_descr();
+        let of = |leaf: &usize| descriptor.get_column_root_idx(*leaf) == column;
+        let start = (0..descriptor.num_columns()).find(of).unwrap_or(0);
+        start..start + (start..descriptor.num_columns()).take_while(of).count()
+    }
+
+    /// The column chunk as it is to be read. It is within the file.
+    pub fn chunk(&self, piece: u32, leaf: usize) -> Result<ColumnChunkMetaData> {
+        let group = self.metadata.row_group(piece as usize);
+        if group.num_rows() < 0 {
+            return Err(damaged("the row group's number of rows is negative"));
+        }
+        let mut chunk = group.column(leaf).clone();
+        if chunk.file_path().is_some_and(|path| !path.is_empty()) {
+            return Err(unsupported("its data is in another file"));
+        }
+        // Old writers set 0 where there is no dictionary.
+        if chunk.dictionary_page_offset().is_some_and(|o| o <= 0 || o > chunk.data_page_offset()) {
+            chunk = chunk.into_builder().set_dictionary_page_offset(None).build()?;
+        }
+        let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+        let size = chunk.compressed_size();
+        let end = start.checked_add(size).and_then(|end| u64::try_from(end).ok());
+        if start < 0 || size < 0 || end.is_none_or(|end| end > self.input.size()) {
+            return Err(damaged(format!("a chunk of {size} bytes at {start} is beyond the file")));
+        }
+        Ok(chunk)
+    }
+}
+
+impl File for ParquetFile {
+    fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    fn piece_count(&self) -> u32 {
+        self.metadata.num_row_groups() as u32
+    }
+
+    fn piece(&self, piece: u32) -> Result<Piece> {
+        let rows = self.metadata.row_group(piece as usize).num_rows();
+        let mut sum = Piece { rows: rows.max(0) as u64, bytes: 0, memory: 0, offset: u64::MAX };
+        for column in 0..self.schema.fields().len() {
+            for leaf in self.leaves(column) {
+                let chunk = self.chunk(piece, leaf).map_err(|error| {
+                    error.in_column(self.schema.field(column).name()).in_piece(piece)
+                })?;
+                let (start, size) = chunk.byte_range();
+                sum.bytes = sum.bytes.saturating_add(size);
+                sum.memory = sum.memory.saturating_add(decoded_bytes(&chunk));
+                sum.offset = sum.offset.min(start);
+            }
+        }
+        if sum.offset == u64::MAX {
+            sum.offset = 0;
+        }
+        Ok(sum)
+    }
+
+    fn statistics(&self, _column: usize) -> Result<StructArray> {
+        todo!()
+    }
+
+    fn may_contain(&self, _piece: u32, _column: usize, _value: &[u8]) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn read(&self, request: &Request) -> Result<Box<dyn Batches>> {
+        Ok(Box::new(RowGroup::open(self, request)?))
+    }
+}
+
+fn read_footer(input: &Input) -> Result<bytes::Bytes> {
+    let size = input.size();
+    if size < 12 {
+        return Err(damaged(format!("{size} bytes are too few for a Parquet file")));
+    }
+    let tail_size = size.min(TAIL_BYTES) as usize;
+    let tail = input.read(size - tail_size as u64, tail_size)?;
+    let footer = FooterTail::try_from(&tail[tail_size - 8..])?;
+    if footer.is_encrypted_footer() {
+        return Err(unsupported("the file is encrypted"));
+    }
+    let length = footer.metadata_length();
+    if length as u64 > size - 12 {
+        return Err(damaged(format!("a footer of {length} bytes in a file of {size}")));
+    }
+    if length + 8 <= tail_size {
+        return Ok(tail.slice(tail_size - 8 - length..tail_size - 8));
+    }
+    input.read(size - 8 - length as u64, length)
+}
+
+/// The field with the types of its dictionaries' values. How a writer held a column is no matter
+/// of its type, and an array of another index type than the writer's could overflow.
+fn without_dictionaries(field: &FieldRef) -> FieldRef {
+    let all = |fields: &Fields| fields.iter().map(without_dictionaries).collect::<Fields>();
+    let data_type = match field.data_type() {
+        DataType::Dictionary(_, value) => value.as_ref().clone(),
+        DataType::Struct(fields) => DataType::Struct(all(fields)),
+        DataType::List(item) => DataType::List(without_dictionaries(item)),
+        DataType::LargeList(item) => DataType::LargeList(without_dictionaries(item)),
+        DataType::FixedSizeList(item, n) => DataType::FixedSizeList(without_dictionaries(item), *n),
+        DataType::Map(entries, sorted) => DataType::Map(without_dictionaries(entries), *sorted),
+        _ => return field.clone(),
+    };
+    let plain = Field::new(field.name(), data_type, field.is_nullable());
+    Arc::new(plain.with_metadata(field.metadata().clone()))
+}
+
+/// Of an array with the chunk's values, about.
+fn decoded_bytes(chunk: &ColumnChunkMetaData) -> u64 {
+    let values = chunk.num_values().max(0) as u64;
+    let width = match chunk.column_type() {
+        Type::BOOLEAN => return values / 8 + 1,
+        Type::INT32 | Type::FLOAT => 4,
+        Type::INT64 | Type::DOUBLE => 8,
+        Type::INT96 => 12,
+        Type::FIXED_LEN_BYTE_ARRAY => chunk.column_descr().type_length().max(0) as u64,
+        Type::BYTE_ARRAY => {
+            // Of a dictionary the size of all values is known only if the writer has said it.
+            let bytes = chunk.unencoded_byte_array_data_bytes().unwrap_or(chunk.uncompressed_size());
+            return (bytes.max(0) as u64).saturating_add(values.saturating_mul(4));
+        }
+    };
+    values.saturating_mul(width)
+}
