@@ -1,15 +1,18 @@
 //! The table of functions, engine/input/format_library.h: the structs have its layout, and each
 //! function checks its arguments, catches panics and writes errors.
 
+use crate::arrow_file::ArrowFile;
 use crate::error::{guard, misused, unsupported, Error, Result};
-use crate::file::{File, Request};
+use crate::file::{Batches, File, Request};
 use crate::input::{Input, RawInput};
 use crate::memory;
 use crate::parquet_file::ParquetFile;
 use crate::stream::{export, LastError};
+use crate::writer::{Compression, Format, Options, RawOutput, Writer};
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::StructArray;
+use arrow_schema::{Schema, SchemaRef};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
@@ -128,6 +131,8 @@ unsafe extern "C" fn open(
         let input = Input::new(unsafe { *input });
         let opened = match kind {
             PARQUET => ParquetFile::open(input.clone()).map(|file| Box::new(file) as Box<dyn File>),
+            ARROW_FILE => ArrowFile::open_file(input.clone()).map(|file| Box::new(file) as _),
+            ARROW_STREAM => ArrowFile::open_stream(input.clone()).map(|file| Box::new(file) as _),
             _ => Err(unsupported(format!("files of kind {kind} are not supported"))),
         };
         let file = opened.map_err(|error| input.cause(error))?;
@@ -179,10 +184,10 @@ unsafe extern "C" fn piece(
 }
 
 /// One array.
-struct Once(arrow_schema::SchemaRef, Option<StructArray>);
+struct Once(SchemaRef, Option<StructArray>);
 
-impl crate::file::Batches for Once {
-    fn schema(&self) -> &arrow_schema::SchemaRef {
+impl Batches for Once {
+    fn schema(&self) -> &SchemaRef {
         &self.0
     }
 
@@ -201,7 +206,7 @@ unsafe extern "C" fn statistics(
         let handle = unsafe { &*file };
         let array = handle.file.statistics(handle.check_column(column)?);
         let array = array.map_err(|error| handle.input.cause(error))?;
-        let schema = arrow_schema::Schema::new(array.fields().clone());
+        let schema = Schema::new(array.fields().clone());
         let once = Box::new(Once(Arc::new(schema), Some(array)));
         unsafe { out.write(export(once, None, handle.last_error.clone())) };
         Ok(())
@@ -270,40 +275,78 @@ pub struct RawWrite {
     bloom_fpp: f64,
 }
 
-/// struct format_output.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct RawOutput {
-    context: *mut c_void,
-    write: unsafe extern "C" fn(*mut c_void, *const c_void, u64) -> i32,
+fn check_options(raw: &RawWrite, schema: &Schema) -> Result<Options> {
+    let compression = match raw.compression {
+        0 => Compression::None,
+        1 => Compression::Snappy,
+        2 => Compression::Zstd,
+        3 => Compression::Gzip,
+        4 => Compression::Lz4,
+        5 => Compression::Brotli,
+        other => return Err(unsupported(format!("compression {other} is not supported"))),
+    };
+    let mut bloom_columns = Vec::new();
+    for i in 0..raw.bloom_count as usize {
+        let column = unsafe { *raw.bloom_columns.add(i) } as usize;
+        if column >= schema.fields().len() {
+            return Err(misused(format!("column {column} of {}", schema.fields().len())));
+        }
+        bloom_columns.push(column);
+    }
+    Ok(Options {
+        compression,
+        level: (raw.level >= 0).then_some(raw.level),
+        row_group_rows: raw.row_group_rows.max(1) as usize,
+        row_group_bytes: usize::try_from(raw.row_group_bytes.max(1)).unwrap_or(usize::MAX),
+        bloom_columns,
+        bloom_fpp: raw.bloom_fpp,
+    })
 }
 
-pub struct Writer;
-
 unsafe extern "C" fn create(
-    _output: *const RawOutput,
-    _options: *const RawWrite,
-    _schema: *const FFI_ArrowSchema,
-    _out: *mut *mut Writer,
+    output: *const RawOutput,
+    options: *const RawWrite,
+    schema: *const FFI_ArrowSchema,
+    out: *mut *mut Writer,
     error: *mut RawError,
 ) -> c_int {
-    call(error, || Err(unsupported("writing is not supported")))
+    call(error, || {
+        let schema = Schema::try_from(unsafe { &*schema })?;
+        let raw = unsafe { &*options };
+        let format = match raw.kind {
+            PARQUET => Format::Parquet,
+            ARROW_FILE => Format::ArrowFile,
+            ARROW_STREAM => Format::ArrowStream,
+            kind => return Err(unsupported(format!("cannot write files of kind {kind}"))),
+        };
+        let options = check_options(raw, &schema)?;
+        let writer = Writer::create(unsafe { *output }, format, &options, schema)?;
+        unsafe { out.write(Box::into_raw(Box::new(writer))) };
+        Ok(())
+    })
 }
 
 unsafe extern "C" fn write(
-    _writer: *mut Writer,
+    writer: *mut Writer,
     array: *mut FFI_ArrowArray,
     error: *mut RawError,
 ) -> c_int {
-    let _array = unsafe { FFI_ArrowArray::from_raw(array) };
-    call(error, || Err(unsupported("writing is not supported")))
+    let array = unsafe { FFI_ArrowArray::from_raw(array) };
+    call(error, || unsafe { &mut *writer }.write(array))
 }
 
-unsafe extern "C" fn finish(_writer: *mut Writer, error: *mut RawError) -> c_int {
-    call(error, || Err(unsupported("writing is not supported")))
+unsafe extern "C" fn finish(writer: *mut Writer, error: *mut RawError) -> c_int {
+    call(error, || unsafe { &mut *writer }.finish())
 }
 
-unsafe extern "C" fn destroy(_writer: *mut Writer) {}
+unsafe extern "C" fn destroy(writer: *mut Writer) {
+    if !writer.is_null() {
+        let _ = guard(|| {
+            drop(unsafe { Box::from_raw(writer) });
+            Ok(())
+        });
+    }
+}
 
 extern "C" fn allocated() -> i64 {
     memory::allocated()

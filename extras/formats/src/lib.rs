@@ -2,10 +2,17 @@
 //! what the library offers; abi.rs implements it.
 
 mod abi;
+mod arrays;
+mod arrow_file;
+mod arrow_message;
+mod arrow_write;
 mod error;
 mod file;
 mod input;
 mod memory;
 mod parquet_file;
 mod parquet_read;
+mod parquet_statistics;
+mod parquet_write;
 mod stream;
+mod writer;

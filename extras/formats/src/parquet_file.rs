@@ -1,25 +1,40 @@
 //! A Parquet file: its footer, schema and row groups.
 
+use crate::arrays::plain_fields;
 use crate::error::{damaged, unsupported, Result};
 use crate::file::{Batches, File, Piece, Request};
-use crate::input::Input;
+use crate::input::{Chunk, Input};
 use crate::parquet_read::RowGroup;
+use crate::parquet_statistics;
 use arrow_array::StructArray;
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow_schema::{Schema, SchemaRef};
 use parquet::arrow::parquet_to_arrow_schema;
 use parquet::basic::Type;
+use parquet::bloom_filter::Sbbf;
 use parquet::file::metadata::{
     ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataReader,
 };
+use std::cell::RefCell;
 use std::sync::Arc;
+
+/// The Bloom filter that was read last, of one column of one piece.
+struct Filter {
+    piece: u32,
+    column: usize,
+    blocks: Option<Sbbf>, // none: the file has none
+}
 
 /// Bytes at the end of a file that are read at once: more than most footers have.
 const TAIL_BYTES: u64 = 64 << 10;
+
+/// The specification's largest Bloom filter, and its header.
+const FILTER_BYTES_MAX: usize = (128 << 20) + 64;
 
 pub struct ParquetFile {
     pub input: Arc<Input>,
     pub metadata: Arc<ParquetMetaData>,
     pub schema: SchemaRef,
+    filter: RefCell<Option<Filter>>,
 }
 
 impl ParquetFile {
@@ -28,8 +43,9 @@ impl ParquetFile {
         let metadata = Arc::new(ParquetMetaDataReader::decode_metadata(&footer)?);
         let file = metadata.file_metadata();
         let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
-        let fields: Vec<_> = schema.fields().iter().map(without_dictionaries).collect();
-        Ok(ParquetFile { input, metadata, schema: Arc::new(Schema::new(fields)) })
+        let fields = plain_fields(schema.fields());
+        let schema = Arc::new(Schema::new(fields));
+        Ok(ParquetFile { input, metadata, schema, filter: RefCell::default() })
     }
 
     /// The leaves of a column, a range of the row groups' column chunks.
@@ -62,6 +78,27 @@ impl ParquetFile {
         }
         Ok(chunk)
     }
+
+    fn read_filter(&self, piece: u32, leaf: usize) -> Result<Option<Sbbf>> {
+        let chunk = self.metadata.row_group(piece as usize).column(leaf);
+        let Some(offset) = chunk.bloom_filter_offset() else {
+            return Ok(None);
+        };
+        // The filter's size is in its header, too, and the reader believes the column chunk more:
+        // a wrong size there would give wrong answers. So it only says how much to read at once.
+        let length = chunk.bloom_filter_length().unwrap_or(0).max(64) as usize;
+        let ahead = length.min(FILTER_BYTES_MAX);
+        if offset < 0 || offset as u64 >= self.input.size() {
+            return Err(damaged(format!("a Bloom filter at {offset} is beyond the file")));
+        }
+        let header_only = chunk.clone().into_builder().set_bloom_filter_length(None).build()?;
+        let bytes = Chunk::new(self.input.clone(), self.input.size(), ahead);
+        let filter = Sbbf::read_from_column_chunk(&header_only, &bytes)?;
+        match filter {
+            Some(filter) if filter.num_blocks() == 0 => Err(damaged("its Bloom filter is empty")),
+            filter => Ok(filter),
+        }
+    }
 }
 
 impl File for ParquetFile {
@@ -93,12 +130,25 @@ impl File for ParquetFile {
         Ok(sum)
     }
 
-    fn statistics(&self, _column: usize) -> Result<StructArray> {
-        todo!()
+    fn statistics(&self, column: usize) -> Result<StructArray> {
+        let array = parquet_statistics::statistics(self, column);
+        array.map_err(|error| error.in_column(self.schema.field(column).name()))
     }
 
-    fn may_contain(&self, _piece: u32, _column: usize, _value: &[u8]) -> Result<bool> {
-        Ok(true)
+    fn may_contain(&self, piece: u32, column: usize, value: &[u8]) -> Result<bool> {
+        let leaves = self.leaves(column);
+        if leaves.len() != 1 {
+            return Ok(true);
+        }
+        let mut last = self.filter.borrow_mut();
+        if last.as_ref().is_none_or(|filter| filter.piece != piece || filter.column != column) {
+            let blocks = self
+                .read_filter(piece, leaves.start)
+                .map_err(|error| error.in_column(self.schema.field(column).name()))?;
+            *last = Some(Filter { piece, column, blocks });
+        }
+        let blocks = last.as_ref().and_then(|filter| filter.blocks.as_ref());
+        Ok(blocks.is_none_or(|blocks| blocks.check(value)))
     }
 
     fn read(&self, request: &Request) -> Result<Box<dyn Batches>> {
@@ -125,23 +175,6 @@ fn read_footer(input: &Input) -> Result<bytes::Bytes> {
         return Ok(tail.slice(tail_size - 8 - length..tail_size - 8));
     }
     input.read(size - 8 - length as u64, length)
-}
-
-/// The field with the types of its dictionaries' values. How a writer held a column is no matter
-/// of its type, and an array of another index type than the writer's could overflow.
-fn without_dictionaries(field: &FieldRef) -> FieldRef {
-    let all = |fields: &Fields| fields.iter().map(without_dictionaries).collect::<Fields>();
-    let data_type = match field.data_type() {
-        DataType::Dictionary(_, value) => value.as_ref().clone(),
-        DataType::Struct(fields) => DataType::Struct(all(fields)),
-        DataType::List(item) => DataType::List(without_dictionaries(item)),
-        DataType::LargeList(item) => DataType::LargeList(without_dictionaries(item)),
-        DataType::FixedSizeList(item, n) => DataType::FixedSizeList(without_dictionaries(item), *n),
-        DataType::Map(entries, sorted) => DataType::Map(without_dictionaries(entries), *sorted),
-        _ => return field.clone(),
-    };
-    let plain = Field::new(field.name(), data_type, field.is_nullable());
-    Arc::new(plain.with_metadata(field.metadata().clone()))
 }
 
 /// Of an array with the chunk's values, about.
