@@ -1,8 +1,8 @@
 //! Arrays without dictionaries: those of Arrow files have them wherever the writer had.
 
-use crate::error::{misused, Result};
+use crate::error::{damaged, misused, Result};
 use arrow_array::cast::AsArray;
-use arrow_array::{make_array, Array, ArrayRef};
+use arrow_array::{make_array, Array, ArrayRef, DictionaryArray, Int32Array};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, Field, FieldRef, Fields};
 use arrow_select::take::take;
@@ -56,4 +56,24 @@ pub fn plain_array(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
     }
     let builder = data.into_builder().data_type(to.clone()).child_data(plain);
     Ok(make_array(ArrayData::from(builder.build()?)))
+}
+
+/// A dictionary of strings with indexes of 32 bits; any other array as one without dictionaries.
+pub fn string_dictionary(array: &ArrayRef, to: &DataType) -> Result<ArrayRef> {
+    let Some(dictionary) = array.as_any_dictionary_opt() else {
+        return plain_array(array, to);
+    };
+    if array.data_type() == to || !matches!(to, DataType::Dictionary(_, _)) {
+        return plain_array(array, to);
+    }
+    if i32::try_from(dictionary.values().len()).is_err() {
+        return Err(damaged("a dictionary has too many values"));
+    }
+    let nulls = dictionary.keys().nulls().cloned();
+    let indexes = match dictionary.values().len() {
+        0 => vec![0; dictionary.keys().len()],
+        _ => dictionary.normalized_keys().into_iter().map(|key| key as i32).collect(),
+    };
+    let indexes = Int32Array::try_new(indexes.into(), nulls)?;
+    Ok(Arc::new(DictionaryArray::try_new(indexes, dictionary.values().clone())?))
 }

@@ -1,7 +1,7 @@
 //! Arrow files, whose pieces are their record batches, and streams, which are one piece. Arrays
 //! are validated by arrow_ipc's reader: offsets, sizes, UTF-8 and dictionary indexes.
 
-use crate::arrays::{plain_array, plain_fields};
+use crate::arrays::{plain_fields, string_dictionary};
 use crate::arrow_message::{parse, RawMessage};
 use crate::error::{damaged, unsupported, Error, Result};
 use crate::file::{Batches, File, Piece, Request};
@@ -81,6 +81,9 @@ impl ArrowFile {
             return Err(unsupported("numbers of the other endianness are not supported"));
         }
         let stored = Arc::new(try_fb_to_schema(schema)?);
+        for field in stored.fields() {
+            check_type(field.data_type()).map_err(|error| error.in_column(field.name()))?;
+        }
         let schema = Arc::new(Schema::new(plain_fields(stored.fields())));
         Ok(ArrowFile { input, stored, schema, parts })
     }
@@ -103,6 +106,33 @@ impl ArrowFile {
         *loaded.borrow_mut() = Some(read.clone());
         Ok(read)
     }
+}
+
+/// What the conversion of a schema lets through, and no array can be of.
+fn check_type(data_type: &DataType) -> Result<()> {
+    use DataType::*;
+    let children: Vec<&DataType> = match data_type {
+        Decimal32(p, _) if !(1..=9).contains(p) => vec![],
+        Decimal64(p, _) if !(1..=18).contains(p) => vec![],
+        Decimal128(p, _) if !(1..=38).contains(p) => vec![],
+        Decimal256(p, _) if !(1..=76).contains(p) => vec![],
+        FixedSizeBinary(size) if *size < 0 => vec![],
+        FixedSizeList(_, size) if *size < 0 => vec![],
+        Map(entries, _) if !matches!(entries.data_type(), Struct(pair) if pair.len() == 2) => vec![],
+        Struct(fields) => return fields.iter().try_for_each(|field| check_type(field.data_type())),
+        Union(fields, _) => {
+            return fields.iter().try_for_each(|(_, field)| check_type(field.data_type()))
+        }
+        RunEndEncoded(ends, values) => vec![ends.data_type(), values.data_type()],
+        Dictionary(index, value) => vec![index, value],
+        List(item) | LargeList(item) | ListView(item) | LargeListView(item) | Map(item, _)
+        | FixedSizeList(item, _) => vec![item.data_type()],
+        _ => return Ok(()),
+    };
+    if children.is_empty() {
+        return Err(damaged(format!("the type {data_type}")));
+    }
+    children.into_iter().try_for_each(check_type)
 }
 
 fn message_offset(block: &Block, size: u64) -> Result<u64> {
@@ -169,7 +199,10 @@ impl File for ArrowFile {
         let fields = request.columns.iter().map(|(column, dictionary)| {
             let (stored, plain) = (self.stored.field(*column), self.schema.field(*column));
             match stored.data_type() {
-                DataType::Dictionary(_, value) if *dictionary && is_string(value) => stored.clone(),
+                DataType::Dictionary(_, value) if *dictionary && is_string(value) => {
+                    let index = Box::new(DataType::Int32);
+                    plain.clone().with_data_type(DataType::Dictionary(index, value.clone()))
+                }
                 _ => plain.clone(),
             }
         });
@@ -283,7 +316,7 @@ impl Messages {
                 .read_record_batch()?;
         let mut arrays = Vec::with_capacity(self.columns.len());
         for (array, field) in batch.columns().iter().zip(self.schema.fields()) {
-            let array = plain_array(array, field.data_type());
+            let array = string_dictionary(array, field.data_type());
             arrays.push(array.map_err(|error| error.in_column(field.name()))?);
         }
         let (fields, rows) = (self.schema.fields().clone(), batch.num_rows());

@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod input;
 mod memory;
+mod parquet_encryption;
 mod parquet_file;
 mod parquet_read;
 mod parquet_statistics;

@@ -4,6 +4,7 @@ use crate::arrays::plain_fields;
 use crate::error::{damaged, unsupported, Result};
 use crate::file::{Batches, File, Piece, Request};
 use crate::input::{Chunk, Input};
+use crate::parquet_encryption::encrypted_leaves;
 use crate::parquet_read::RowGroup;
 use crate::parquet_statistics;
 use arrow_array::StructArray;
@@ -15,6 +16,7 @@ use parquet::file::metadata::{
     ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataReader,
 };
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The Bloom filter that was read last, of one column of one piece.
@@ -34,6 +36,7 @@ pub struct ParquetFile {
     pub input: Arc<Input>,
     pub metadata: Arc<ParquetMetaData>,
     pub schema: SchemaRef,
+    encrypted: BTreeSet<usize>, // leaves
     filter: RefCell<Option<Filter>>,
 }
 
@@ -45,7 +48,8 @@ impl ParquetFile {
         let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
         let fields = plain_fields(schema.fields());
         let schema = Arc::new(Schema::new(fields));
-        Ok(ParquetFile { input, metadata, schema, filter: RefCell::default() })
+        let encrypted = encrypted_leaves(&footer);
+        Ok(ParquetFile { input, metadata, schema, encrypted, filter: RefCell::default() })
     }
 
     /// The leaves of a column, a range of the row groups' column chunks.
@@ -54,6 +58,14 @@ impl ParquetFile {
         let of = |leaf: &usize| descriptor.get_column_root_idx(*leaf) == column;
         let start = (0..descriptor.num_columns()).find(of).unwrap_or(0);
         start..start + (start..descriptor.num_columns()).take_while(of).count()
+    }
+
+    /// An error if the leaf cannot be read in any row group.
+    pub fn check_leaf(&self, leaf: usize) -> Result<()> {
+        match self.encrypted.contains(&leaf) {
+            true => Err(unsupported("it is encrypted")),
+            false => Ok(()),
+        }
     }
 
     /// The column chunk as it is to be read. It is within the file.
@@ -137,7 +149,7 @@ impl File for ParquetFile {
 
     fn may_contain(&self, piece: u32, column: usize, value: &[u8]) -> Result<bool> {
         let leaves = self.leaves(column);
-        if leaves.len() != 1 {
+        if leaves.len() != 1 || self.encrypted.contains(&leaves.start) {
             return Ok(true);
         }
         let mut last = self.filter.borrow_mut();

@@ -2,7 +2,7 @@
 //! so the columns come in the order that was asked for, errors name them, and memory is that of a
 //! batch, a page and a window for each.
 
-use crate::error::{damaged, misused, Result};
+use crate::error::{damaged, misused, unsupported, Result};
 use crate::file::{Batches, Request};
 use crate::input::{Chunk, Input};
 use crate::parquet_file::ParquetFile;
@@ -107,6 +107,7 @@ fn open_column(
     let levels = parquet_to_arrow_field_levels(descriptor, mask, Some(&Fields::from(hint)))?;
     let mut chunks = Vec::new();
     for leaf in file.leaves(column) {
+        file.check_leaf(leaf)?;
         chunks.push((leaf, file.chunk(request.piece, leaf)?));
     }
     let column = OneColumn {
@@ -120,7 +121,23 @@ fn open_column(
         ParquetRecordBatchReader::try_new_with_row_groups(&levels, &column, request.batch_rows, None)?;
     let schema = reader.schema();
     let field = schema.fields().first().ok_or_else(|| damaged("it has no values"))?;
+    if has_interval(field.data_type()) {
+        return Err(unsupported("intervals are not supported"));
+    }
     Ok((reader, field.as_ref().clone()))
+}
+
+/// The reader would leave out the months of an interval.
+fn has_interval(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Interval(_) => true,
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            has_interval(item.data_type())
+        }
+        DataType::Map(entries, _) => has_interval(entries.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_interval(field.data_type())),
+        _ => false,
+    }
 }
 
 /// The type with which the column is read as a dictionary: none if a page of it is not stored as
