@@ -118,14 +118,20 @@ fn check_type(data_type: &DataType) -> Result<()> {
         Decimal256(p, _) if !(1..=76).contains(p) => vec![],
         FixedSizeBinary(size) if *size < 0 => vec![],
         FixedSizeList(_, size) if *size < 0 => vec![],
-        Map(entries, _) if !matches!(entries.data_type(), Struct(pair) if pair.len() == 2) => vec![],
+        Map(entries, _) if !matches!(entries.data_type(), Struct(pair) if pair.len() == 2) => {
+            vec![]
+        }
         Struct(fields) => return fields.iter().try_for_each(|field| check_type(field.data_type())),
         Union(fields, _) => {
             return fields.iter().try_for_each(|(_, field)| check_type(field.data_type()))
         }
         RunEndEncoded(ends, values) => vec![ends.data_type(), values.data_type()],
         Dictionary(index, value) => vec![index, value],
-        List(item) | LargeList(item) | ListView(item) | LargeListView(item) | Map(item, _)
+        List(item)
+        | LargeList(item)
+        | ListView(item)
+        | LargeListView(item)
+        | Map(item, _)
         | FixedSizeList(item, _) => vec![item.data_type()],
         _ => return Ok(()),
     };
@@ -340,9 +346,8 @@ impl Batches for Messages {
                 }
             }
             self.batch = None;
-            let batch = self.read().map_err(|error: Error| {
-                self.input.cause(error.in_piece(self.piece))
-            })?;
+            let batch =
+                self.read().map_err(|error: Error| self.input.cause(error.in_piece(self.piece)))?;
             match batch {
                 Some(batch) => self.batch = Some((batch, 0)),
                 None => return Ok(None),

@@ -49,7 +49,9 @@ impl RawMessage {
         }
         let (size, left) = (u64::from(size), left - prefix);
         if size > left {
-            return Err(damaged(format!("a message of {size} bytes, of which the file has {left}")));
+            return Err(damaged(format!(
+                "a message of {size} bytes, of which the file has {left}"
+            )));
         }
         let metadata = match start.get(prefix as usize..(prefix + size) as usize) {
             Some(_) => start.slice(prefix as usize..(prefix + size) as usize),
@@ -162,7 +164,8 @@ struct Run {
 fn place(buffers: &[Option<(u64, u64)>]) -> (Vec<(u64, u64)>, Vec<Run>, u64) {
     let mut places = vec![(0, 0); buffers.len()];
     let mut runs: Vec<Run> = Vec::new();
-    let mut order: Vec<_> = buffers.iter().enumerate().filter_map(|(i, b)| Some((i, (*b)?))).collect();
+    let mut order: Vec<_> =
+        buffers.iter().enumerate().filter_map(|(i, b)| Some((i, (*b)?))).collect();
     order.retain(|(_, (_, size))| *size > 0);
     order.sort_by_key(|(_, (offset, _))| *offset);
     let mut total = 0;
@@ -206,7 +209,9 @@ fn buffer_count(
                 _ => return Err(damaged(format!("{count} buffers of a view"))),
             }
         }
-        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => 2 + all(&[item])?,
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
+            2 + all(&[item])?
+        }
         DataType::ListView(item) | DataType::LargeListView(item) => 3 + all(&[item])?,
         DataType::FixedSizeList(item, _) => 1 + all(&[item])?,
         DataType::Struct(fields) => 1 + all(&fields.iter().collect::<Vec<_>>())?,

@@ -82,8 +82,15 @@ impl From<ArrowError> for Error {
 /// The crates have few variants of errors; what they do not support is only in the text.
 fn from_text(message: String) -> Error {
     let lower = message.to_lowercase();
-    let words = ["not supported", "unsupported", "not implemented", "not yet implemented", "nyi:",
-        "unexpected compressioncodec", "unexpected encoding"];
+    let words = [
+        "not supported",
+        "unsupported",
+        "not implemented",
+        "not yet implemented",
+        "nyi:",
+        "unexpected compressioncodec",
+        "unexpected encoding",
+    ];
     if words.iter().any(|word| lower.contains(word)) {
         unsupported(message)
     } else {

@@ -79,7 +79,7 @@ impl Input {
     }
 }
 
-/// Bytes of a page header that are at hand at least, if the chunk has as many. Longer headers are
+/// Bytes that are read for a page header at least, if the chunk has as many. Longer headers are
 /// valid: they may have statistics.
 const HEADER_BYTES: usize = 512;
 
@@ -171,7 +171,8 @@ pub struct ChunkRead {
 impl io::Read for ChunkRead {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.bytes.is_empty() && self.offset < self.chunk.end && !out.is_empty() {
-            self.bytes = self.chunk.ahead(self.offset, 1).map_err(|e| io::Error::other(e.message))?;
+            self.bytes =
+                self.chunk.ahead(self.offset, 1).map_err(|e| io::Error::other(e.message))?;
         }
         let size = out.len().min(self.bytes.len());
         out[..size].copy_from_slice(&self.bytes.split_to(size));

@@ -15,8 +15,10 @@ use parquet::bloom_filter::Sbbf;
 use parquet::file::metadata::{
     ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataReader,
 };
+use parquet::schema::types::SchemaDescriptor;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The Bloom filter that was read last, of one column of one piece.
@@ -36,6 +38,7 @@ pub struct ParquetFile {
     pub input: Arc<Input>,
     pub metadata: Arc<ParquetMetaData>,
     pub schema: SchemaRef,
+    leaves: Vec<Range<usize>>,  // of each column
     encrypted: BTreeSet<usize>, // leaves
     filter: RefCell<Option<Filter>>,
 }
@@ -47,17 +50,18 @@ impl ParquetFile {
         let file = metadata.file_metadata();
         let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
         let fields = plain_fields(schema.fields());
+        if fields.len() != file.schema_descr().root_schema().get_fields().len() {
+            return Err(unsupported("a column without leaves is not supported"));
+        }
         let schema = Arc::new(Schema::new(fields));
+        let leaves = column_leaves(file.schema_descr(), schema.fields().len())?;
         let encrypted = encrypted_leaves(&footer);
-        Ok(ParquetFile { input, metadata, schema, encrypted, filter: RefCell::default() })
+        Ok(ParquetFile { input, metadata, schema, leaves, encrypted, filter: RefCell::default() })
     }
 
     /// The leaves of a column, a range of the row groups' column chunks.
-    pub fn leaves(&self, column: usize) -> std::ops::Range<usize> {
-        let descriptor = self.metadata.file_metadata().schema_descr();
-        let of = |leaf: &usize| descriptor.get_column_root_idx(*leaf) == column;
-        let start = (0..descriptor.num_columns()).find(of).unwrap_or(0);
-        start..start + (start..descriptor.num_columns()).take_while(of).count()
+    pub fn leaves(&self, column: usize) -> Range<usize> {
+        self.leaves[column].clone()
     }
 
     /// An error if the leaf cannot be read in any row group.
@@ -168,6 +172,20 @@ impl File for ParquetFile {
     }
 }
 
+/// Of each column, whose leaves are neighbours.
+fn column_leaves(descriptor: &SchemaDescriptor, columns: usize) -> Result<Vec<Range<usize>>> {
+    let mut leaves = vec![0..0; columns];
+    for leaf in 0..descriptor.num_columns() {
+        let column = leaves.get_mut(descriptor.get_column_root_idx(leaf));
+        let column = column.ok_or_else(|| damaged("its schema has more columns than fields"))?;
+        if column.end == 0 {
+            column.start = leaf;
+        }
+        column.end = leaf + 1;
+    }
+    Ok(leaves)
+}
+
 fn read_footer(input: &Input) -> Result<bytes::Bytes> {
     let size = input.size();
     if size < 12 {
@@ -200,7 +218,8 @@ fn decoded_bytes(chunk: &ColumnChunkMetaData) -> u64 {
         Type::FIXED_LEN_BYTE_ARRAY => chunk.column_descr().type_length().max(0) as u64,
         Type::BYTE_ARRAY => {
             // Of a dictionary the size of all values is known only if the writer has said it.
-            let bytes = chunk.unencoded_byte_array_data_bytes().unwrap_or(chunk.uncompressed_size());
+            let bytes =
+                chunk.unencoded_byte_array_data_bytes().unwrap_or(chunk.uncompressed_size());
             return (bytes.max(0) as u64).saturating_add(values.saturating_mul(4));
         }
     };

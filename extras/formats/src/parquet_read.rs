@@ -117,8 +117,12 @@ fn open_column(
         read_ahead: request.read_ahead,
         chunks,
     };
-    let reader =
-        ParquetRecordBatchReader::try_new_with_row_groups(&levels, &column, request.batch_rows, None)?;
+    let reader = ParquetRecordBatchReader::try_new_with_row_groups(
+        &levels,
+        &column,
+        request.batch_rows,
+        None,
+    )?;
     let schema = reader.schema();
     let field = schema.fields().first().ok_or_else(|| damaged("it has no values"))?;
     if has_interval(field.data_type()) {
@@ -164,7 +168,8 @@ fn all_pages_use_dictionary(chunk: &ColumnChunkMetaData) -> bool {
         return false;
     }
     if let Some(pages) = chunk.page_encoding_stats_mask() {
-        return pages.is_only(Encoding::RLE_DICTIONARY) || pages.is_only(Encoding::PLAIN_DICTIONARY);
+        return pages.is_only(Encoding::RLE_DICTIONARY)
+            || pages.is_only(Encoding::PLAIN_DICTIONARY);
     }
     // The list has the encoding of the dictionary itself too, so PLAIN in it may be of data pages.
     let mut found = false;

@@ -96,8 +96,7 @@ fn has_bounds(group: &RowGroupMetaData, leaf: usize, order: ColumnOrder) -> bool
         let signed = chunk.column_descr().sort_order() == SortOrder::SIGNED;
         return integer && signed;
     }
-    !matches!(order, ColumnOrder::UNKNOWN)
-        && order.sort_order() != SortOrder::UNDEFINED
+    !matches!(order, ColumnOrder::UNKNOWN) && order.sort_order() != SortOrder::UNDEFINED
 }
 
 fn is_nan(array: &ArrayRef, i: usize) -> bool {

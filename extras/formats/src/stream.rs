@@ -10,6 +10,9 @@ use std::cell::RefCell;
 use std::ffi::{c_char, c_int, CString};
 use std::rc::Rc;
 
+/// The errno that get_schema and get_next return: last_error tells what failed.
+const EIO: c_int = 5;
+
 /// Why a stream of a file failed.
 pub type LastError = Rc<RefCell<Option<Error>>>;
 
@@ -45,12 +48,8 @@ impl Stream {
         self.message = CString::new(error.message.replace('\0', " ")).unwrap_or_default();
         *self.last_error.borrow_mut() = Some(error);
         self.batches = None;
-        libc_eio()
+        EIO
     }
-}
-
-fn libc_eio() -> c_int {
-    5
 }
 
 fn ended() -> Error {
@@ -75,7 +74,10 @@ unsafe extern "C" fn get_schema(
     }
 }
 
-unsafe extern "C" fn get_next(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowArray) -> c_int {
+unsafe extern "C" fn get_next(
+    stream: *mut FFI_ArrowArrayStream,
+    out: *mut FFI_ArrowArray,
+) -> c_int {
     let data = unsafe { &mut *(*stream).private_data().cast::<Stream>() };
     let array = guard(|| -> Result<FFI_ArrowArray> {
         let batches = data.batches.as_mut().ok_or_else(ended)?;

@@ -35,9 +35,10 @@ impl io::Write for Output {
         if bytes.is_empty() {
             return Ok(0);
         }
-        let failed = self.failed.load(Ordering::Relaxed) || unsafe {
-            (self.raw.write)(self.raw.context, bytes.as_ptr().cast(), bytes.len() as u64) != 0
-        };
+        let failed = self.failed.load(Ordering::Relaxed)
+            || unsafe {
+                (self.raw.write)(self.raw.context, bytes.as_ptr().cast(), bytes.len() as u64) != 0
+            };
         if failed {
             self.failed.store(true, Ordering::Relaxed);
             return Err(io::Error::other("a callback failed"));
