@@ -11,6 +11,7 @@
 
 #include "engine/base/error.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -143,7 +144,8 @@ struct format_library {
     int (*piece)(struct format_file *file, uint32_t piece, struct format_piece *out,
                  struct format_error *error);
     /* One array of as many rows as pieces: a struct of min and max, of the column's type, and
-     * null_count, u64; each null where the file says nothing that can be relied on. */
+     * null_count, u64; each null where the file says nothing that can be relied on. No value is
+     * outside of min and max but NaN; min and max of text and bytes need not be values. */
     int (*statistics)(struct format_file *file, uint32_t column, struct ArrowArrayStream *out,
                       struct format_error *error);
     /* Sets *out to whether the piece may have the value, in the bytes of the column's physical
@@ -170,5 +172,11 @@ struct format_library {
 };
 
 typedef const struct format_library *(*format_library_entry)(void);
+
+/* The library declares these structs once more, in its own language. */
+static_assert(sizeof(struct format_error) == 16 + 1024, "struct format_error: an ABI");
+static_assert(sizeof(struct format_piece) == 4 * 8, "struct format_piece: an ABI");
+static_assert(sizeof(struct format_read) == 4 * 8, "struct format_read: an ABI");
+static_assert(sizeof(struct format_write) == 6 * 8, "struct format_write: an ABI");
 
 #endif
