@@ -111,11 +111,22 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
         if (at == NULL)
             return columns_bad_value(&k->reader, task, row, i, fields[i],
                                      number_problem(fields[i]));
-        if (out_empty != NULL && (null || (numeric && fields[i].size == 0))) *out_empty = true;
+        if (out_empty != NULL && i >= k->groups && (null || (numeric && fields[i].size == 0)))
+            *out_empty = true;
         if ((c->letters[i] & SORT_REVERSE) == 0) continue;
         for (uint8_t *byte = start; byte < at; byte++) *byte = (uint8_t) ~*byte;
     }
     assert(at <= k->bytes + k->capacity);
     *out = (struct glint_slice){k->bytes, (uint64_t)(at - k->bytes)};
     return 1;
+}
+
+struct glint_slice sort_key_head(struct glint_slice key, uint32_t columns)
+{
+    uint64_t at = 0;
+    for (; columns > 0; columns--, at += 2)
+        while (at + 2 < key.size && (key.data[at] != 0 || key.data[at + 1] == 0xff))
+            at += key.data[at] == 0 ? 2 : 1;
+    assert(at <= key.size);
+    return (struct glint_slice){key.data, at};
 }

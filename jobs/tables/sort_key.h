@@ -18,7 +18,8 @@ enum { SORT_NUMERIC = 1, SORT_REVERSE = 2 };
 
 struct sort_keys {
     struct columns_reader reader;
-    bool plain; /* one text column in ascending order */
+    bool plain;      /* one text column in ascending order */
+    uint32_t groups; /* columns, the first ones, that may be null: set after sort_keys_open */
     uint8_t *bytes;
     uint64_t capacity;
 };
@@ -26,9 +27,11 @@ struct sort_keys {
 /* By the arguments of columns_args. Returns 0 or a code. */
 int sort_keys_open(struct glint_task *task, struct sort_keys *k);
 /* The key of a row, valid until the next call; a plain one may point into the row. *out_empty, if
- * not NULL: a column is null, or a numeric one is empty. Returns 1, 0 if the row was bad and
- * skipped, or a code. */
+ * not NULL: a column after the groups is null, or a numeric one is empty. Returns 1, 0 if the row
+ * was bad and skipped, or a code. */
 int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_slice row,
                    struct glint_slice *out, bool *out_empty);
+/* The first `columns` columns, of text in ascending order, of a key that is not plain. */
+struct glint_slice sort_key_head(struct glint_slice key, uint32_t columns);
 
 #endif

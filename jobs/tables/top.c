@@ -5,8 +5,13 @@
  *
  * The key's bytes begin with the best ones. A task keeps N lines in memory, in a heap with the
  * worst one at the top, so that most lines are rejected by one comparison. Of lines with equal keys
- * the first ones of the input win. */
+ * the first ones of the input win.
+ *
+ *     line -> (group and key, line) -> sorted, by group -> the first N of each group      --per
+ *
+ * There all lines are shuffled: neither the groups nor their lines need to fit in memory. */
 #include "jobs/jobs.h"
+#include "jobs/tables/group_partition.h"
 #include "jobs/tables/sort_key.h"
 
 #include <assert.h>
@@ -201,7 +206,99 @@ static const struct glint_function first = {.name = "top.first",
                                             .open = first_open,
                                             .keep = first_keep};
 
+/* ---- --per: top.groupKey, top.groupPartition, top.firstOfGroup */
+
+static int group_key_open(struct glint_task *task, void *state)
+{
+    struct sort_keys *s = state;
+    int64_t per;
+    int e = sort_keys_open(task, s);
+    if (e == 0) e = glint_arg_i64(task, "per", &per);
+    if (e != 0) return e;
+    assert(per > 0 && per < s->reader.columns.count);
+    s->groups = (uint32_t)per;
+    return 0;
+}
+
+static int group_key_each(struct glint_task *task, void *state, const struct glint_record *in,
+                          struct glint_emitter *out)
+{
+    struct glint_record record = {.value = in->value};
+    bool empty;
+    int e = sort_keys_make(state, task, in->value.bytes, &record.key.bytes, &empty);
+    if (e > 0 && !empty) glint_emit(out, &record);
+    return e < 0 ? e : 0;
+}
+
+static const struct glint_function group_key = {.name = "top.groupKey",
+                                                .kind = GLINT_KIND_FLAT_MAP,
+                                                .in = GLINT_ELEMENTS(GLINT_TEXT),
+                                                .out = GLINT_PAIRS(GLINT_BYTES, GLINT_TEXT),
+                                                .state_size = sizeof(struct sort_keys),
+                                                .open = group_key_open,
+                                                .each = group_key_each};
+
+struct group_state {
+    int64_t per, rows_max, rows;
+    struct glint_buffer group; /* of the previous record */
+};
+
+static int group_open(struct glint_task *task, void *state)
+{
+    struct group_state *s = state;
+    int e = glint_arg_i64(task, "per", &s->per);
+    return e == 0 ? glint_arg_i64(task, "rows", &s->rows_max) : e;
+}
+
+static int64_t partition_of_key(struct glint_task *task, void *state, const union glint_value *key,
+                                uint32_t partitions)
+{
+    const struct group_state *s = state;
+    (void)task;
+    return group_partition(sort_key_head(key->bytes, (uint32_t)s->per), partitions);
+}
+
+static const struct glint_function by_group = {.name = "top.groupPartition",
+                                               .kind = GLINT_KIND_PARTITION,
+                                               .in = {GLINT_BYTES, GLINT_ANY},
+                                               .state_size = sizeof(struct group_state),
+                                               .open = group_open,
+                                               .partition = partition_of_key};
+
+/* Groups are adjacent, in one partition. */
+static int first_of_group_keep(struct glint_task *task, void *state, const struct glint_record *in)
+{
+    struct group_state *s = state;
+    const struct glint_slice group = sort_key_head(in->key.bytes, (uint32_t)s->per);
+    if (compare_keys(group, (struct glint_slice){s->group.data, s->group.size}) != 0) {
+        s->group.size = 0;
+        s->rows = 0;
+        int e = glint_append(task, &s->group, group.data, group.size);
+        if (e != 0) return e;
+    }
+    return s->rows++ < s->rows_max;
+}
+
+static const struct glint_function first_of_group = {.name = "top.firstOfGroup",
+                                                     .kind = GLINT_KIND_FILTER,
+                                                     .in = {GLINT_ANY, GLINT_ANY},
+                                                     .out = {GLINT_SAME, GLINT_SAME},
+                                                     .state_size = sizeof(struct group_state),
+                                                     .open = group_open,
+                                                     .keep = first_of_group_keep};
+
 /* ---- The plan */
+
+static int run_per_group(const struct table *t, struct glint_args *args, uint32_t per,
+                         const char *output)
+{
+    glint_args_i64(args, "per", per);
+    struct glint_rdd *keyed = glint_flat_map(table_rows(t), &group_key, args);
+    struct glint_rdd *sorted = glint_with_partitioner(
+        glint_repartition_and_sort_within_partitions(keyed, 0, true), &by_group, args);
+    return glint_save_as_text_file(glint_values(glint_filter(sorted, &first_of_group, args)),
+                                   output);
+}
 
 static int top_run(struct glint *g, const struct glint_job_args *args)
 {
@@ -216,17 +313,23 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
                            "N, \"%s\", is not a number from 1 to %lld", number,
                            (long long)TOP_ROWS_MAX);
     if (table_open(g, args, paths[0], &table) != 0 ||
-        columns_option(&table, args, "by", "", &columns) != 0)
+        columns_option(&table, args, "per", "", &columns) != 0)
         return glint_error(g)->code;
-    if (columns.count == 0) columns_add_line(&columns);
+    const uint32_t per = columns.count;
+    if (columns_option(&table, args, "by", "", &columns) != 0) return glint_error(g)->code;
+    if (columns.count == per && per == COLUMNS_MAX)
+        return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--per: more than %d columns",
+                           COLUMNS_MAX - 1);
+    if (columns.count == per) columns_add_line(&columns);
     uint8_t letters = 0;
     if (glint_job_option(args, "text") == NULL) letters |= SORT_NUMERIC;
     if (glint_job_option(args, "smallest") == NULL) letters |= SORT_REVERSE;
-    memset(columns.letters, letters, columns.count);
+    memset(columns.letters + per, letters, columns.count - per);
     struct glint_args *best_args = glint_args(g);
     columns_args(best_args, &table, &columns);
     glint_args_i64(best_args, "rows", rows);
     glint_args_i64(best_args, "room", (int64_t)(glint_slot_memory(g) / ROOM_SHARE));
+    if (per > 0) return run_per_group(&table, best_args, per, paths[1]);
     struct glint_rdd *candidates = glint_map_partitions(table_rows(&table), &best, best_args);
     struct glint_rdd *sorted = glint_with_partitions(glint_sort_by_key(candidates, true), 1);
     return glint_save_as_text_file(glint_values(glint_filter(sorted, &first, best_args)), paths[1]);
@@ -235,6 +338,7 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     {"by", "COLS", NULL,
      "columns to compare, the first one first: numbers or, with --header, names (whole lines)"},
+    {"per", "COLS", NULL, "N lines of each group: columns that make a group; shuffles all lines"},
     {"text", NULL, NULL, "compare them as text"},
     {"smallest", NULL, NULL, "the smallest instead of the largest"},
     TABLE_OPTIONS,
@@ -243,11 +347,13 @@ static const struct glint_job_option options[] = {
 const struct glint_job top_job = {
     .name = "top",
     .summary = "save the lines with the largest or smallest numbers",
-    .help = "Saves N lines in one part, the largest number first; of equal ones the first lines of "
-            "INPUT, in that order. Lines whose number is null or empty are left out; another text "
-            "is a bad row. A task has N lines in memory: for a large N use sort.",
+    .help =
+        "Saves N lines in one part, the largest number first; of equal ones the first lines of "
+        "INPUT, in that order. Lines whose number is null or empty are left out; another text "
+        "is a bad row. A task has N lines in memory: for a large N use sort. With --per the groups "
+        "are sorted within each part.",
     .positional = {"N", "INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,
-    .functions = {&best, &first},
+    .functions = {&best, &first, &group_key, &by_group, &first_of_group},
     .run = top_run};
