@@ -3,15 +3,35 @@
  *     line -> (group, numbers) -------------------------------+-> combineByKey -> line
  *     line -> (group, value) -> distinct -> (group, 1 value) -+
  *
- * The second line is once for each column of --distinct; it reads the input again. */
+ *     line -> sorted numbers -> (group, quantile) ------------+
+ *
+ * The second line is once for each column of --distinct, the third for all quantiles; each reads
+ * the input again. */
 #include "jobs/tables/agg.h"
 
 #include "jobs/jobs.h"
 
 #include <string.h>
 
-static const char *const kind_options[AGG_KINDS] = {"sum",  "min",   "max",
-                                                    "mean", "count", "distinct"};
+enum { AT_DECIMALS_MAX = 18 };
+
+/* Options of kinds; AGG_QUANTILE has two, with an order of its own. */
+static const char *const kind_options[AGG_KINDS] = {
+    [AGG_SUM] = "sum",
+    [AGG_MIN] = "min",
+    [AGG_MIN_TEXT] = "min",
+    [AGG_MAX] = "max",
+    [AGG_MAX_TEXT] = "max",
+    [AGG_MEAN] = "mean",
+    [AGG_DISTINCT] = "distinct",
+    [AGG_VARIANCE] = "variance",
+    [AGG_VARIANCE_POP] = "variance-pop",
+    [AGG_STDDEV] = "stddev",
+    [AGG_STDDEV_POP] = "stddev-pop",
+    [AGG_FIRST] = "first",
+    [AGG_LAST] = "last",
+};
+#define TEXT_LETTERS "t" /* --min day:t */
 
 /* Finds the column among columns [first, c->count), or appends it. Returns its index there. */
 static uint32_t add_column(struct columns *c, uint32_t first, uint32_t number)
@@ -22,37 +42,136 @@ static uint32_t add_column(struct columns *c, uint32_t first, uint32_t number)
     return i - first;
 }
 
-/* Reads the option of one kind: its columns follow columns [0, first). */
+static int too_many(struct table *t)
+{
+    return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "more than %d columns", COLUMNS_MAX);
+}
+
+/* Adds a result, before those of later kinds. Returns 0 or the context's code. */
+static int add_output(struct table *t, struct agg_plan *plan, enum agg_kind kind, uint32_t index)
+{
+    uint32_t at = plan->output_count;
+    if (at == AGG_OUTPUTS_MAX) return too_many(t);
+    for (; at > 0 && plan->outputs[at - 1].kind > kind; at--)
+        plan->outputs[at] = plan->outputs[at - 1];
+    plan->outputs[at] = (struct agg_output){(uint8_t)kind, (uint8_t)index};
+    plan->output_count++;
+    return 0;
+}
+
+static bool is_text_kind(enum agg_kind kind)
+{
+    return kind == AGG_MIN_TEXT || kind == AGG_MAX_TEXT || kind == AGG_FIRST || kind == AGG_LAST;
+}
+
+/* Adds the results of one kind of the columns that its option lists: their fields are among columns
+ * [first, c->count), or added to them. Returns 0 or the context's code. */
 static int kind_option(struct table *t, const struct glint_job_args *args, enum agg_kind kind,
                        uint32_t first, struct columns *c, struct agg_plan *plan)
 {
+    const bool limit = kind >= AGG_MIN && kind <= AGG_MAX_TEXT;
     struct columns chosen = {.count = 0};
-    if (kind == AGG_COUNT)
-        chosen.count = glint_job_option(args, "count") != NULL;
-    else if (columns_option(t, args, kind_options[kind], "", &chosen) != 0)
-        return glint_error(t->g)->code;
-    for (uint32_t i = 0; i < chosen.count; i++) {
-        const uint32_t index = kind == AGG_COUNT ? 0 : add_column(c, first, chosen.number[i]);
-        if (first + index == COLUMNS_MAX || plan->output_count == AGG_OUTPUTS_MAX)
-            return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "more than %d columns", COLUMNS_MAX);
-        plan->outputs[plan->output_count++] = (struct agg_output){(uint8_t)kind, (uint8_t)index};
+    int r = columns_option(t, args, kind_options[kind], limit ? TEXT_LETTERS : "", &chosen);
+    for (uint32_t i = 0; i < chosen.count && r == 0; i++) {
+        if (limit && is_text_kind(kind) != (chosen.letters[i] != 0)) continue;
+        uint32_t index = add_column(c, first, chosen.number[i]);
+        if (first + index == COLUMNS_MAX) return too_many(t);
+        if (is_text_kind(kind)) {
+            if (plan->text_count == COLUMNS_MAX) return too_many(t);
+            plan->text[plan->text_count] = (struct agg_text){(uint8_t)kind, (uint8_t)index};
+            index = plan->text_count++;
+        }
+        r = add_output(t, plan, kind, index);
     }
-    return 0;
+    return r;
+}
+
+static int add_quantile(struct table *t, struct agg_plan *plan, uint32_t column, struct number at)
+{
+    if (plan->quantile_count == AGG_QUANTILES_MAX)
+        return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "more than %d quantiles",
+                           AGG_QUANTILES_MAX);
+    plan->quantiles[plan->quantile_count] = (struct agg_quantile){(uint8_t)column, at};
+    return add_output(t, plan, AGG_QUANTILE, plan->quantile_count++);
+}
+
+/* Cuts a probability off the list of --at. */
+static int next_probability(struct table *t, struct glint_slice *rest, struct number *out)
+{
+    const struct number zero = {.low = 0}, one = {.low = 1};
+    struct glint_slice item;
+    glint_next_field(rest, ',', &item);
+    if (number_parse(item, out) && out->decimals >= 0 && out->decimals <= AT_DECIMALS_MAX &&
+        number_compare(out, &zero) >= 0 && number_compare(out, &one) <= 0)
+        return 0;
+    return glint_abort(t->g, GLINT_E_BAD_VALUE, "use numbers from 0 to 1, as in 0.25,0.9",
+                       "--at: \"%.*s\" is no probability of up to %d decimals", (int)item.size,
+                       (const char *)item.data, AT_DECIMALS_MAX);
+}
+
+/* --median, then --quantile with --at. */
+static int quantile_options(struct table *t, const struct glint_job_args *args, uint32_t first,
+                            struct columns *c, struct agg_plan *plan)
+{
+    const struct number half = {.low = 5, .decimals = 1};
+    struct columns medians = {.count = 0}, chosen = {.count = 0};
+    const char *list = glint_job_option(args, "at");
+    int r = columns_option(t, args, "median", "", &medians);
+    if (r == 0) r = columns_option(t, args, "quantile", "", &chosen);
+    if (r == 0 && (chosen.count > 0) != (list != NULL))
+        r = glint_abort(t->g, GLINT_E_USAGE, "--quantile COLS --at 0.25,0.9",
+                        "--quantile and --at need each other");
+    for (uint32_t i = 0; i < medians.count + chosen.count && r == 0; i++) {
+        const bool median = i < medians.count;
+        const uint32_t number = median ? medians.number[i] : chosen.number[i - medians.count];
+        const uint32_t column = add_column(c, first, number);
+        if (first + column == COLUMNS_MAX) return too_many(t);
+        struct glint_slice rest = {(const uint8_t *)list, list != NULL ? strlen(list) : 0};
+        struct number at = half;
+        do {
+            if (!median) r = next_probability(t, &rest, &at);
+            if (r == 0) r = add_quantile(t, plan, column, at);
+        } while (!median && rest.data != NULL && r == 0);
+    }
+    return r;
+}
+
+/* Reads kinds whose columns are in one part of all columns, from c->count. Returns 0 or the
+ * context's code. */
+static int kind_options_of(struct table *t, const struct glint_job_args *args,
+                           const enum agg_kind *kinds, uint32_t count, uint32_t first,
+                           struct columns *c, struct agg_plan *plan)
+{
+    int r = glint_error(t->g)->code;
+    for (uint32_t i = 0; i < count && r == 0; i++)
+        r = kind_option(t, args, kinds[i], first, c, plan);
+    return r;
 }
 
 static int read_plan(struct table *t, const struct glint_job_args *args, struct columns *c,
                      struct agg_plan *plan)
 {
+    static const enum agg_kind variances[] = {AGG_VARIANCE, AGG_VARIANCE_POP, AGG_STDDEV,
+                                              AGG_STDDEV_POP},
+                               numbers[] = {AGG_SUM, AGG_MIN, AGG_MAX, AGG_MEAN},
+                               distinct[] = {AGG_DISTINCT},
+                               texts[] = {AGG_MIN_TEXT, AGG_MAX_TEXT, AGG_FIRST, AGG_LAST};
     int r = columns_option(t, args, "by", "", c);
-    plan->by = (uint8_t)c->count;
-    for (int kind = 0; r == 0 && kind < AGG_DISTINCT; kind++)
-        r = kind_option(t, args, (enum agg_kind)kind, plan->by, c, plan);
-    plan->numbers = (uint8_t)(c->count - plan->by);
-    if (r == 0) r = kind_option(t, args, AGG_DISTINCT, c->count, c, plan);
-    plan->distinct = (uint8_t)(c->count - plan->by - plan->numbers);
+    const uint32_t by = c->count;
+    plan->by = (uint8_t)by;
+    if (r == 0) r = kind_options_of(t, args, variances, 4, by, c, plan);
+    plan->variances = (uint8_t)(c->count - by);
+    if (r == 0) r = kind_options_of(t, args, numbers, 4, by, c, plan);
+    if (r == 0) r = quantile_options(t, args, by, c, plan);
+    plan->numbers = (uint8_t)(c->count - by);
+    if (r == 0 && glint_job_option(args, "count") != NULL) r = add_output(t, plan, AGG_COUNT, 0);
+    if (r == 0) r = kind_options_of(t, args, distinct, 1, c->count, c, plan);
+    plan->distinct = (uint8_t)(c->count - by - plan->numbers);
+    if (r == 0) r = kind_options_of(t, args, texts, 4, c->count, c, plan);
+    plan->texts = (uint8_t)(c->count - by - plan->numbers - plan->distinct);
     if (r != 0 || plan->output_count > 0) return r;
     return glint_abort(t->g, GLINT_E_USAGE,
-                       "use --sum, --min, --max, --mean, --count or --distinct",
+                       "use --count, --sum, --min, --max, --mean, --median or others of --help",
                        "there is nothing to compute");
 }
 
@@ -69,7 +188,7 @@ static struct glint_args *function_args(const struct table *t, const struct colu
 /* Without --by there is always one group, even without rows. */
 static struct glint_rdd *no_row(struct glint *g)
 {
-    const struct agg_input input = {.distinct = AGG_NO_ROW};
+    const struct agg_input input = {.what = AGG_NO_ROW};
     const struct glint_record record = {.key.bytes = {(const uint8_t *)"", 0},
                                         .value.bytes = {(const uint8_t *)&input, AGG_HEAD_BYTES}};
     return glint_parallelize(g, (struct glint_schema){GLINT_TEXT, GLINT_BYTES}, &record, 1, 1);
@@ -91,6 +210,8 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
         inputs =
             glint_union(inputs, glint_map_values(glint_distinct(values), &agg_seen, value_args));
     }
+    if (plan.quantile_count > 0)
+        inputs = glint_union(inputs, agg_quantiles(table_read_again(&table), row_args));
     if (plan.by == 0) inputs = glint_union(inputs, no_row(g));
     struct glint_rdd *groups = glint_combine_by_key(inputs, &agg_merge, row_args);
     if (plan.by == 0) groups = glint_with_partitions(groups, 1);
@@ -102,9 +223,18 @@ static const struct glint_job_option options[] = {
      "columns that make a group: numbers or, with --header, names, separated by commas (one group "
      "of all rows)"},
     {"sum", "COLS", NULL, "the sum of each of these columns"},
-    {"min", "COLS", NULL, "the least number of each"},
-    {"max", "COLS", NULL, "the greatest number of each"},
+    {"min", "COLS", NULL, "the least number of each; with :t, as in day:t, the least text"},
+    {"max", "COLS", NULL, "the greatest number of each, or with :t text"},
     {"mean", "COLS", NULL, "the mean of each"},
+    {"median", "COLS", NULL, "the median of each, exact; reads INPUT once more"},
+    {"quantile", "COLS", NULL, "quantiles of each, exact, with --at; reads INPUT once more"},
+    {"at", "LIST", NULL, "--quantile: which ones, such as 0.25,0.9"},
+    {"variance", "COLS", NULL, "the variance of each, of a sample (by n - 1)"},
+    {"variance-pop", "COLS", NULL, "the variance of each, of all (by n)"},
+    {"stddev", "COLS", NULL, "the standard deviation of each, of a sample"},
+    {"stddev-pop", "COLS", NULL, "the standard deviation of each, of all"},
+    {"first", "COLS", NULL, "the text of each in the first row of INPUT"},
+    {"last", "COLS", NULL, "the text of each in the last row of INPUT"},
     {"count", NULL, NULL, "the number of rows"},
     {"distinct", "COLS", NULL, "how many different texts each column has; reads INPUT once more"},
     TABLE_OPTIONS,
@@ -114,12 +244,14 @@ const struct glint_job agg_job = {
     .name = "agg",
     .summary = "sums, means and counts of the rows of each group",
     .help = "Saves one line per group, sorted by group within each part: the columns of --by, then "
-            "sums, least and greatest numbers, means, the count, and numbers of different texts, "
+            "sums, least and greatest numbers and texts, means, the count, numbers of different "
+            "texts, variances, standard deviations, medians, quantiles, first and last texts, "
             "in this order, separated by the delimiter. Null is a group of its own, no number, and "
             "no text that --distinct counts. An empty field is no number, too; without any number "
             "the result is null. Another text in a column of numbers is a bad row.",
     .positional = {"INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,
-    .functions = {&agg_row, &agg_value, &agg_seen, &agg_merge, &agg_line},
+    .functions = {&agg_row, &agg_value, &agg_seen, &agg_quantile_key, &agg_quantile_partition,
+                  &agg_quantile_value, &agg_merge, &agg_line},
     .run = agg_run};

@@ -1,7 +1,9 @@
 /* agg: numbers about the rows of each group. Shared by its files.
  *
  *     agg.c            the options and the plan
- *     agg_functions.c  rows and their numbers, accumulators, lines of the output
+ *     agg_functions.c  rows, accumulators, lines of the output
+ *     agg_quantiles.c  medians and quantiles, from sorted numbers
+ *     agg_texts.c      the texts of accumulators: first, last, least, greatest
  *
  * Numbers of up to 38 digits are summed exactly; only others, and those with an exponent, make a
  * sum a double, whose last digits depend on the order of addition: that of the splits. */
@@ -11,33 +13,104 @@
 #include "jobs/rows/columns.h"
 #include "jobs/rows/numbers.h"
 
-enum agg_kind { AGG_SUM, AGG_MIN, AGG_MAX, AGG_MEAN, AGG_COUNT, AGG_DISTINCT, AGG_KINDS };
+/* In the order of the output. */
+enum agg_kind {
+    AGG_SUM,
+    AGG_MIN,
+    AGG_MIN_TEXT,
+    AGG_MAX,
+    AGG_MAX_TEXT,
+    AGG_MEAN,
+    AGG_COUNT,
+    AGG_DISTINCT,
+    AGG_VARIANCE,
+    AGG_VARIANCE_POP,
+    AGG_STDDEV,
+    AGG_STDDEV_POP,
+    AGG_QUANTILE,
+    AGG_FIRST,
+    AGG_LAST,
+    AGG_KINDS
+};
 
-enum { AGG_OUTPUTS_MAX = 255 };
+enum { AGG_OUTPUTS_MAX = 255, AGG_QUANTILES_MAX = 64 };
 
 /* What a job computes: the arguments of all its functions. */
 struct agg_plan {
-    /* The columns: first those of the groups, then those of numbers, then those whose different
-     * values are counted. */
-    uint8_t by, numbers, distinct;
-    uint8_t output_count;
+    /* The columns: those of the groups, of numbers, those whose different values are counted, and
+     * of texts. Variances are of the first ones of numbers. */
+    uint8_t by, numbers, variances, distinct, texts;
+    uint8_t quantile_count, text_count, output_count;
+    struct agg_quantile {
+        uint8_t column;   /* among the numbers */
+        struct number at; /* 0 to 1, exact */
+    } quantiles[AGG_QUANTILES_MAX];
+    struct agg_text {
+        uint8_t kind;   /* MIN_TEXT, MAX_TEXT, FIRST or LAST */
+        uint8_t column; /* among `texts` */
+    } text[COLUMNS_MAX];
     struct agg_output {
         uint8_t kind;  /* enum agg_kind */
-        uint8_t index; /* of the column among the numbers, or among `distinct` */
+        uint8_t index; /* of the column among the numbers or `distinct`, or in the lists above */
     } outputs[AGG_OUTPUTS_MAX];
 };
 
-/* What is merged into an accumulator: a row and its numbers, or one different value. */
+/* What is merged into an accumulator: a row and its numbers, one different value, or a quantile. A
+ * row's texts follow its numbers. */
 struct agg_input {
-    int64_t distinct; /* AGG_ROW, AGG_NO_ROW, or the value's column */
+    int64_t what; /* AGG_ROW, AGG_NO_ROW, the value's column, or AGG_QUANTILES - the quantile */
     struct number numbers[COLUMNS_MAX];
 };
-enum { AGG_ROW = -1, AGG_NO_ROW = -2 };
+enum { AGG_ROW = -1, AGG_NO_ROW = -2, AGG_QUANTILES = -3 };
 #define AGG_HEAD_BYTES offsetof(struct agg_input, numbers)
 
 /* lines -> (group, input as bytes); lines -> (group, value of a column of `distinct`); (group,
  * value) -> (group, input); accumulator; (group, accumulator) -> line. The second and the third
  * have an argument "column". */
 extern const struct glint_function agg_row, agg_value, agg_seen, agg_merge, agg_line;
+
+struct agg_merge_state {
+    struct agg_plan plan;
+    struct glint_buffer buffer; /* an accumulator whose texts change */
+};
+
+/* A row, for the functions that read some. */
+struct agg_row_state {
+    struct columns_reader reader;
+    struct agg_plan plan;
+    int64_t column;
+    struct agg_input input;
+    struct columns_joined group;
+    struct glint_buffer buffer; /* an input with texts, or a key */
+};
+int agg_open_plan(struct glint_task *task, struct agg_plan *plan);
+int agg_open_row(struct glint_task *task, void *state);
+/* Reads all columns of a row: all functions find the same rows bad. Sets s->input.numbers. Returns
+ * 1, 0 if the row was skipped, or a code. */
+int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_slice row,
+                 struct glint_slice *fields, struct glint_slice *out_group);
+
+/* ---- Quantiles (agg_quantiles.c) */
+
+/* (group, input) for each quantile of each group. `args` are those of agg_row. */
+struct glint_rdd *agg_quantiles(struct glint_rdd *lines, struct glint_args *args);
+extern const struct glint_function agg_quantile_key, agg_quantile_partition, agg_quantile_value;
+
+/* ---- Texts (agg_texts.c): in a row's input, and, for each of plan.text, at the end of an
+ * accumulator. Each is a size, 8 bytes, and its bytes. In place of the size there may be AGG_NULL,
+ * or AGG_NONE: no row yet; slices of these have no data. */
+#define AGG_NULL UINT64_MAX
+#define AGG_NONE (UINT64_MAX - 1)
+
+/* Returns 0 or a code. */
+int agg_texts_append(struct glint_task *task, struct glint_buffer *buffer, struct glint_slice text);
+/* Sets out[0, count). Returns false if `bytes` are not this number of texts. */
+bool agg_texts_read(struct glint_slice bytes, uint32_t count, struct glint_slice *out);
+/* Merge the valid texts of a row, or of another accumulator, into those of `acc`, which begin at
+ * `offset`. Return 0 or a code. */
+int agg_texts_merge_row(struct glint_task *task, struct agg_merge_state *s, struct glint_acc *acc,
+                        uint64_t offset, struct glint_slice row);
+int agg_texts_combine(struct glint_task *task, struct agg_merge_state *s, struct glint_acc *acc,
+                      uint64_t offset, struct glint_slice other);
 
 #endif

@@ -1,23 +1,15 @@
 /* The functions of agg: see agg.h. */
 #include "engine/base/text.h"
-#include "jobs/rows/exact_sum.h"
+#include "jobs/rows/variance.h"
 #include "jobs/tables/agg.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* ---- agg.row, agg.value: rows */
+/* ---- agg.row, agg.value, agg.seen: rows */
 
-struct row_state {
-    struct columns_reader reader;
-    struct agg_plan plan;
-    int64_t column;
-    struct agg_input input;
-    struct columns_joined group;
-};
-
-static int open_plan(struct glint_task *task, struct agg_plan *plan)
+int agg_open_plan(struct glint_task *task, struct agg_plan *plan)
 {
     struct glint_slice bytes;
     int e = glint_arg_slice(task, "plan", &bytes);
@@ -28,22 +20,21 @@ static int open_plan(struct glint_task *task, struct agg_plan *plan)
     return 0;
 }
 
-static int row_open(struct glint_task *task, void *state)
+int agg_open_row(struct glint_task *task, void *state)
 {
-    struct row_state *s = state;
+    struct agg_row_state *s = state;
     int e = columns_open(task, &s->reader);
-    if (e == 0) e = open_plan(task, &s->plan);
+    if (e == 0) e = agg_open_plan(task, &s->plan);
     if (e == 0) e = glint_arg_i64(task, "column", &s->column);
     if (e != 0) return e;
-    assert(s->reader.columns.count == 0u + s->plan.by + s->plan.numbers + s->plan.distinct);
-    assert(s->column >= 0 && s->column <= s->plan.distinct);
+    const struct agg_plan *p = &s->plan;
+    assert(s->reader.columns.count == 0u + p->by + p->numbers + p->distinct + p->texts);
+    assert(s->column >= 0 && s->column <= p->distinct);
     return 0;
 }
 
-/* Reads all columns of a row: all functions find the same rows bad. Returns 1, 0 if the row was
- * skipped, or a code. */
-static int read_row(struct row_state *s, struct glint_task *task, struct glint_slice row,
-                    struct glint_slice *fields, struct glint_slice *out_group)
+int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_slice row,
+                 struct glint_slice *fields, struct glint_slice *out_group)
 {
     int e = columns_find(&s->reader, task, row, fields);
     if (e <= 0) return e;
@@ -60,28 +51,45 @@ static int read_row(struct row_state *s, struct glint_task *task, struct glint_s
     return e == 0 ? 1 : e;
 }
 
+/* Appends the texts of a row to its numbers. Returns 0 or a code. */
+static int add_row_texts(struct agg_row_state *s, struct glint_task *task,
+                         const struct glint_slice *fields, struct glint_slice *input)
+{
+    const uint32_t first = 0u + s->plan.by + s->plan.numbers + s->plan.distinct;
+    s->buffer.size = 0;
+    int e = glint_append(task, &s->buffer, input->data, input->size);
+    for (uint32_t i = 0; i < s->plan.texts && e == 0; i++) {
+        struct glint_slice text = fields[first + i];
+        if (nulls_is(s->reader.null, text)) text = (struct glint_slice){NULL, AGG_NULL};
+        e = agg_texts_append(task, &s->buffer, text);
+    }
+    *input = (struct glint_slice){s->buffer.data, s->buffer.size};
+    return e;
+}
+
 static int row_each(struct glint_task *task, void *state, const struct glint_record *in,
                     struct glint_emitter *out)
 {
-    struct row_state *s = state;
+    struct agg_row_state *s = state;
     struct glint_slice fields[COLUMNS_MAX];
     struct glint_record record;
-    int e = read_row(s, task, in->value.bytes, fields, &record.key.bytes);
+    int e = agg_read_row(s, task, in->value.bytes, fields, &record.key.bytes);
     if (e <= 0) return e;
-    s->input.distinct = AGG_ROW;
+    s->input.what = AGG_ROW;
     record.value.bytes = (struct glint_slice){
         (const uint8_t *)&s->input, AGG_HEAD_BYTES + s->plan.numbers * sizeof s->input.numbers[0]};
-    glint_emit(out, &record);
-    return 0;
+    e = s->plan.texts > 0 ? add_row_texts(s, task, fields, &record.value.bytes) : 0;
+    if (e == 0) glint_emit(out, &record);
+    return e;
 }
 
 static int value_each(struct glint_task *task, void *state, const struct glint_record *in,
                       struct glint_emitter *out)
 {
-    struct row_state *s = state;
+    struct agg_row_state *s = state;
     struct glint_slice fields[COLUMNS_MAX];
     struct glint_record record;
-    int e = read_row(s, task, in->value.bytes, fields, &record.key.bytes);
+    int e = agg_read_row(s, task, in->value.bytes, fields, &record.key.bytes);
     if (e <= 0) return e;
     record.value.bytes = fields[s->plan.by + s->plan.numbers + s->column];
     if (!nulls_is(s->reader.null, record.value.bytes)) glint_emit(out, &record);
@@ -91,9 +99,9 @@ static int value_each(struct glint_task *task, void *state, const struct glint_r
 static int seen_each(struct glint_task *task, void *state, const struct glint_record *in,
                      struct glint_emitter *out)
 {
-    struct row_state *s = state;
+    struct agg_row_state *s = state;
     (void)task;
-    s->input.distinct = s->column;
+    s->input.what = s->column;
     const struct glint_record record = {
         .key = in->key, .value.bytes = {(const uint8_t *)&s->input, AGG_HEAD_BYTES}};
     glint_emit(out, &record);
@@ -104,28 +112,29 @@ const struct glint_function agg_row = {.name = "agg.row",
                                        .kind = GLINT_KIND_MAP,
                                        .in = GLINT_ELEMENTS(GLINT_TEXT),
                                        .out = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
-                                       .state_size = sizeof(struct row_state),
-                                       .open = row_open,
+                                       .state_size = sizeof(struct agg_row_state),
+                                       .open = agg_open_row,
                                        .each = row_each};
 const struct glint_function agg_value = {.name = "agg.value",
                                          .kind = GLINT_KIND_FLAT_MAP,
                                          .in = GLINT_ELEMENTS(GLINT_TEXT),
                                          .out = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
-                                         .state_size = sizeof(struct row_state),
-                                         .open = row_open,
+                                         .state_size = sizeof(struct agg_row_state),
+                                         .open = agg_open_row,
                                          .each = value_each};
 const struct glint_function agg_seen = {.name = "agg.seen",
                                         .kind = GLINT_KIND_MAP,
                                         .in = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
                                         .out = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
-                                        .state_size = sizeof(struct row_state),
-                                        .open = row_open,
+                                        .state_size = sizeof(struct agg_row_state),
+                                        .open = agg_open_row,
                                         .each = seen_each};
 
 /* ---- agg.merge: accumulators
  *
  * An accumulator is the number of rows, then the number of different values of each column of
- * `distinct`, then a struct column_acc for each column of numbers. Its bytes are not aligned. */
+ * `distinct`, then a struct column_acc for each column of numbers, a struct variance for the first
+ * ones, a number for each quantile, and texts (agg.h). Its bytes are not aligned. */
 
 struct __attribute__((packed)) column_acc {
     struct exact_sum exact;  /* of the exact numbers */
@@ -133,6 +142,11 @@ struct __attribute__((packed)) column_acc {
     int64_t values;          /* not empty */
     struct number min, max;  /* the first ones, of equal numbers */
     uint8_t rounded, scaled; /* 1: a number is not exact */
+};
+enum {
+    ACC_BYTES_MAX = (1 + 2 * COLUMNS_MAX) * sizeof(int64_t) +
+                    COLUMNS_MAX * (sizeof(struct column_acc) + sizeof(struct variance)) +
+                    AGG_QUANTILES_MAX * sizeof(struct number)
 };
 /* Sums of fewer than 2^63 doubles, times this, are finite. */
 #define INEXACT_SCALE 0x1p-64
@@ -142,23 +156,91 @@ static uint64_t column_offset(const struct agg_plan *p, uint32_t column)
     return (1 + p->distinct) * sizeof(int64_t) + column * sizeof(struct column_acc);
 }
 
-static bool decimals_are_valid(const struct number *n)
+static uint64_t variance_offset(const struct agg_plan *p, uint32_t column)
 {
-    return n->decimals >= NUMBER_INEXACT && n->decimals <= NUMBER_DIGITS_MAX;
+    return column_offset(p, p->numbers) + column * sizeof(struct variance);
+}
+
+static uint64_t quantile_offset(const struct agg_plan *p, int64_t quantile)
+{
+    return variance_offset(p, p->variances) + (uint64_t)quantile * sizeof(struct number);
+}
+
+/* Where the texts begin. */
+static uint64_t texts_offset(const struct agg_plan *p)
+{
+    return quantile_offset(p, p->quantile_count);
+}
+
+static bool decimals_are_valid(const struct number *n, int least)
+{
+    return n->decimals >= least && n->decimals <= NUMBER_DIGITS_MAX;
+}
+
+static bool numbers_are_valid(const uint8_t *at, uint32_t count)
+{
+    struct number n;
+    for (uint32_t i = 0; i < count; i++) {
+        memcpy(&n, at + i * sizeof n, sizeof n);
+        if (!decimals_are_valid(&n, NUMBER_NONE)) return false;
+    }
+    return true;
+}
+
+static bool variance_is_valid(const uint8_t *at)
+{
+    struct variance v;
+    memcpy(&v, at, sizeof v);
+    return v.sum.decimals >= 0 && v.sum.decimals <= NUMBER_DIGITS_MAX / 2 &&
+           v.squares.decimals == 2 * v.sum.decimals;
 }
 
 /* Accumulators may come from another process. Returns 0, or a code if no task of agg made it. */
 static int check_acc(struct glint_task *task, const struct agg_plan *p, struct glint_slice acc)
 {
     struct column_acc c;
-    bool valid = acc.size == column_offset(p, p->numbers);
+    struct glint_slice texts[COLUMNS_MAX];
+    bool valid = acc.size >= texts_offset(p);
     for (uint32_t i = 0; valid && i < p->numbers; i++) {
         memcpy(&c, acc.data + column_offset(p, i), sizeof c);
         valid = c.exact.decimals >= 0 && c.exact.decimals <= NUMBER_DIGITS_MAX &&
-                (c.values == 0 || (decimals_are_valid(&c.min) && decimals_are_valid(&c.max)));
+                (c.values == 0 || (decimals_are_valid(&c.min, NUMBER_INEXACT) &&
+                                   decimals_are_valid(&c.max, NUMBER_INEXACT)));
     }
+    for (uint32_t i = 0; valid && i < p->variances; i++)
+        valid = variance_is_valid(acc.data + variance_offset(p, i));
+    valid =
+        valid && numbers_are_valid(acc.data + quantile_offset(p, 0), p->quantile_count) &&
+        agg_texts_read((struct glint_slice){acc.data + texts_offset(p), acc.size - texts_offset(p)},
+                       p->text_count, texts);
     if (valid) return 0;
     return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "the numbers of a group are not valid");
+}
+
+/* The same of what is merged into one. Sets *out_what, and *out_rest to what follows it. */
+static int check_input(struct glint_task *task, const struct agg_plan *p, struct glint_slice input,
+                       int64_t *out_what, struct glint_slice *out_rest)
+{
+    struct glint_slice texts[COLUMNS_MAX];
+    uint32_t numbers = 0, text_count = 0;
+    bool valid = input.size >= AGG_HEAD_BYTES;
+    *out_what = AGG_NO_ROW;
+    if (valid) memcpy(out_what, input.data, sizeof *out_what);
+    valid = valid && *out_what<p->distinct && * out_what> AGG_QUANTILES - p->quantile_count;
+    if (*out_what == AGG_ROW) {
+        numbers = p->numbers;
+        text_count = p->texts;
+    }
+    if (*out_what <= AGG_QUANTILES) numbers = 1;
+    const uint64_t size = AGG_HEAD_BYTES + numbers * sizeof(struct number);
+    valid = valid && input.size >= size &&
+            numbers_are_valid(input.data + AGG_HEAD_BYTES, numbers) &&
+            agg_texts_read((struct glint_slice){input.data + size, input.size - size}, text_count,
+                           texts);
+    if (!valid)
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row of a group is not valid");
+    *out_rest = (struct glint_slice){input.data + AGG_HEAD_BYTES, input.size - AGG_HEAD_BYTES};
+    return 0;
 }
 
 static int64_t load_count(const uint8_t *acc, int64_t index)
@@ -215,66 +297,114 @@ static void add_columns(struct column_acc *c, const struct column_acc *other)
 
 static int merge_open(struct glint_task *task, void *state)
 {
-    return open_plan(task, state);
+    return agg_open_plan(task, &((struct agg_merge_state *)state)->plan);
+}
+
+/* Adds the numbers of a row. */
+static void merge_numbers(const struct agg_plan *p, uint8_t *acc, const uint8_t *numbers)
+{
+    struct column_acc column;
+    struct variance variance;
+    struct number number;
+    for (uint32_t i = 0; i < p->numbers; i++) {
+        memcpy(&number, numbers + i * sizeof number, sizeof number);
+        memcpy(&column, acc + column_offset(p, i), sizeof column);
+        add_number(&column, &number);
+        memcpy(acc + column_offset(p, i), &column, sizeof column);
+        if (i >= p->variances || number.decimals == NUMBER_NONE) continue;
+        memcpy(&variance, acc + variance_offset(p, i), sizeof variance);
+        variance_add(&variance, &number);
+        memcpy(acc + variance_offset(p, i), &variance, sizeof variance);
+    }
 }
 
 static int merge_merge(struct glint_task *task, void *state, struct glint_acc *acc,
                        const union glint_value *value)
 {
-    const struct agg_plan *p = state;
-    (void)task;
+    struct agg_merge_state *s = state;
+    const struct agg_plan *p = &s->plan;
     uint8_t *const bytes = glint_acc_bytes(acc);
-    struct column_acc column;
-    struct number number;
-    int64_t distinct;
-    assert(acc->value.bytes.size == column_offset(p, p->numbers));
-    memcpy(&distinct, value->bytes.data, sizeof distinct);
-    if (distinct == AGG_NO_ROW) return 0;
-    add_agg_count(bytes, distinct == AGG_ROW ? 0 : 1 + distinct, 1);
-    for (uint32_t i = 0; distinct == AGG_ROW && i < p->numbers; i++) {
-        memcpy(&number, value->bytes.data + AGG_HEAD_BYTES + i * sizeof number, sizeof number);
-        memcpy(&column, bytes + column_offset(p, i), sizeof column);
-        add_number(&column, &number);
-        memcpy(bytes + column_offset(p, i), &column, sizeof column);
+    struct glint_slice rest;
+    int64_t what;
+    int e = check_input(task, p, value->bytes, &what, &rest);
+    if (e != 0 || what == AGG_NO_ROW) return e;
+    assert(acc->value.bytes.size >= texts_offset(p));
+    if (what <= AGG_QUANTILES) {
+        memcpy(bytes + quantile_offset(p, AGG_QUANTILES - what), rest.data, sizeof(struct number));
+        return 0;
     }
-    return 0;
+    add_agg_count(bytes, what == AGG_ROW ? 0 : 1 + what, 1);
+    if (what != AGG_ROW) return 0;
+    merge_numbers(p, bytes, rest.data);
+    const uint64_t size = p->numbers * sizeof(struct number);
+    return agg_texts_merge_row(task, s, acc, texts_offset(p),
+                               (struct glint_slice){rest.data + size, rest.size - size});
 }
 
 static int merge_create(struct glint_task *task, void *state, struct glint_acc *acc,
                         const union glint_value *value)
 {
-    static const uint8_t
-        zeros[(1 + COLUMNS_MAX) * sizeof(int64_t) + COLUMNS_MAX * sizeof(struct column_acc)];
-    const struct agg_plan *p = state;
-    int e = glint_acc_set(task, acc, zeros, column_offset(p, p->numbers));
-    return e == 0 ? merge_merge(task, state, acc, value) : e;
+    static const uint8_t zeros[ACC_BYTES_MAX];
+    const struct number none = {.decimals = NUMBER_NONE};
+    const uint64_t no_text = AGG_NONE;
+    const struct agg_plan *p = &((struct agg_merge_state *)state)->plan;
+    const uint64_t texts = texts_offset(p);
+    int e = glint_acc_set(task, acc, zeros, texts + p->text_count * sizeof no_text);
+    if (e != 0) return e;
+    uint8_t *const bytes = glint_acc_bytes(acc);
+    for (uint32_t i = 0; i < p->quantile_count; i++)
+        memcpy(bytes + quantile_offset(p, i), &none, sizeof none);
+    for (uint32_t i = 0; i < p->text_count; i++)
+        memcpy(bytes + texts + i * sizeof no_text, &no_text, sizeof no_text);
+    return merge_merge(task, state, acc, value);
+}
+
+/* The part of an accumulator before its texts. */
+static void combine_numbers(const struct agg_plan *p, uint8_t *acc, const uint8_t *other)
+{
+    struct column_acc column, from;
+    struct variance variance, more;
+    struct number quantile;
+    for (int64_t i = 0; i <= p->distinct; i++) add_agg_count(acc, i, load_count(other, i));
+    for (uint32_t i = 0; i < p->numbers; i++) {
+        memcpy(&column, acc + column_offset(p, i), sizeof column);
+        memcpy(&from, other + column_offset(p, i), sizeof from);
+        add_columns(&column, &from);
+        memcpy(acc + column_offset(p, i), &column, sizeof column);
+    }
+    for (uint32_t i = 0; i < p->variances; i++) {
+        memcpy(&variance, acc + variance_offset(p, i), sizeof variance);
+        memcpy(&more, other + variance_offset(p, i), sizeof more);
+        variance_merge(&variance, &more);
+        memcpy(acc + variance_offset(p, i), &variance, sizeof variance);
+    }
+    for (int64_t i = 0; i < p->quantile_count; i++) {
+        memcpy(&quantile, other + quantile_offset(p, i), sizeof quantile);
+        if (quantile.decimals != NUMBER_NONE)
+            memcpy(acc + quantile_offset(p, i), &quantile, sizeof quantile);
+    }
 }
 
 static int merge_combine(struct glint_task *task, void *state, struct glint_acc *acc,
                          const union glint_value *other)
 {
-    const struct agg_plan *p = state;
-    uint8_t *const bytes = glint_acc_bytes(acc);
-    struct column_acc column, from;
+    struct agg_merge_state *s = state;
+    const struct agg_plan *p = &s->plan;
+    const uint64_t texts = texts_offset(p);
     int e = check_acc(task, p, acc->value.bytes);
     if (e == 0) e = check_acc(task, p, other->bytes);
     if (e != 0) return e;
-    for (int64_t i = 0; i <= p->distinct; i++)
-        add_agg_count(bytes, i, load_count(other->bytes.data, i));
-    for (uint32_t i = 0; i < p->numbers; i++) {
-        memcpy(&column, bytes + column_offset(p, i), sizeof column);
-        memcpy(&from, other->bytes.data + column_offset(p, i), sizeof from);
-        add_columns(&column, &from);
-        memcpy(bytes + column_offset(p, i), &column, sizeof column);
-    }
-    return 0;
+    combine_numbers(p, glint_acc_bytes(acc), other->bytes.data);
+    return agg_texts_combine(
+        task, s, acc, texts,
+        (struct glint_slice){other->bytes.data + texts, other->bytes.size - texts});
 }
 
 const struct glint_function agg_merge = {.name = "agg.merge",
                                          .kind = GLINT_KIND_AGGREGATE,
                                          .in = {GLINT_ANY, GLINT_BYTES},
                                          .out = {GLINT_SAME, GLINT_BYTES},
-                                         .state_size = sizeof(struct agg_plan),
+                                         .state_size = sizeof(struct agg_merge_state),
                                          .open = merge_open,
                                          .create = merge_create,
                                          .merge = merge_merge,
@@ -295,7 +425,7 @@ struct line_state {
 static int line_open(struct glint_task *task, void *state)
 {
     struct line_state *s = state;
-    int e = open_plan(task, &s->plan);
+    int e = agg_open_plan(task, &s->plan);
     if (e == 0) e = nulls_open(task, &s->null);
     return e == 0 ? glint_arg_i64(task, "delimiter", &s->delimiter) : e;
 }
@@ -308,52 +438,101 @@ static double sum_quotient(const struct column_acc *c, double by)
     return (exact_sum_f64(&c->exact) * scale + c->inexact) / by / scale;
 }
 
-/* Formats one result; null if there is no number. Returns its size or OUTPUT_OVERFLOW. */
-static size_t format_output(char *out, const struct line_state *s, struct agg_output output,
-                            const uint8_t *acc)
+static size_t put_bytes(char *out, struct glint_slice bytes)
+{
+    if (bytes.size > 0) memcpy(out, bytes.data, bytes.size);
+    return bytes.size;
+}
+
+static size_t put_double(char *out, double value)
+{
+    return isfinite(value) ? text_format_f64(out, value) : OUTPUT_OVERFLOW;
+}
+
+static size_t format_variance(char *out, const struct line_state *s, struct agg_output output,
+                              const uint8_t *acc)
+{
+    const bool sample = output.kind == AGG_VARIANCE || output.kind == AGG_STDDEV;
+    const bool root = output.kind == AGG_STDDEV || output.kind == AGG_STDDEV_POP;
+    struct variance v;
+    double value;
+    memcpy(&v, acc + variance_offset(&s->plan, output.index), sizeof v);
+    if (!variance_value(&v, sample, &value)) return put_bytes(out, s->null);
+    return put_double(out, root ? sqrt(value) : value);
+}
+
+/* Formats a result of a column of numbers; null if there is no number. */
+static size_t format_number_output(char *out, const struct line_state *s, struct agg_output output,
+                                   const uint8_t *acc)
 {
     struct column_acc c;
-    if (output.kind == AGG_COUNT) return text_format_i64(out, load_count(acc, 0));
-    if (output.kind == AGG_DISTINCT) return text_format_i64(out, load_count(acc, 1 + output.index));
     memcpy(&c, acc + column_offset(&s->plan, output.index), sizeof c);
-    if (c.values == 0) {
-        if (s->null.size > 0) memcpy(out, s->null.data, s->null.size);
-        return s->null.size;
-    }
+    if (c.values == 0) return put_bytes(out, s->null);
     if (output.kind == AGG_MIN) return number_format(out, &c.min);
     if (output.kind == AGG_MAX) return number_format(out, &c.max);
     if (output.kind == AGG_MEAN) return text_format_f64(out, sum_quotient(&c, (double)c.values));
     assert(output.kind == AGG_SUM);
     if (!c.rounded) return exact_sum_format(out, &c.exact);
-    const double sum = sum_quotient(&c, 1);
-    return isfinite(sum) ? text_format_f64(out, sum) : OUTPUT_OVERFLOW;
+    return put_double(out, sum_quotient(&c, 1));
+}
+
+/* Formats one result. Returns its size or OUTPUT_OVERFLOW. */
+static size_t format_output(char *out, const struct line_state *s, struct agg_output output,
+                            const uint8_t *acc, const struct glint_slice *texts)
+{
+    struct number quantile;
+    switch (output.kind) {
+    case AGG_COUNT: return text_format_i64(out, load_count(acc, 0));
+    case AGG_DISTINCT: return text_format_i64(out, load_count(acc, 1 + output.index));
+    case AGG_VARIANCE:
+    case AGG_VARIANCE_POP:
+    case AGG_STDDEV:
+    case AGG_STDDEV_POP: return format_variance(out, s, output, acc);
+    case AGG_QUANTILE:
+        memcpy(&quantile, acc + quantile_offset(&s->plan, output.index), sizeof quantile);
+        if (quantile.decimals == NUMBER_NONE) return put_bytes(out, s->null);
+        return number_format(out, &quantile);
+    case AGG_MIN_TEXT:
+    case AGG_MAX_TEXT:
+    case AGG_FIRST:
+    case AGG_LAST:
+        return put_bytes(out, texts[output.index].data != NULL ? texts[output.index] : s->null);
+    default: return format_number_output(out, s, output, acc);
+    }
 }
 
 static int line_each(struct glint_task *task, void *state, const struct glint_record *in,
                      struct glint_emitter *out)
 {
     struct line_state *s = state;
-    const struct glint_slice group = in->key.bytes;
-    int e = check_acc(task, &s->plan, in->value.bytes);
+    const struct glint_slice group = in->key.bytes, acc = in->value.bytes;
+    struct glint_slice texts[COLUMNS_MAX];
+    int e = check_acc(task, &s->plan, acc);
     if (e != 0) return e;
     const uint64_t need =
-        group.size + s->plan.output_count * (1 + EXACT_SUM_FORMAT_MAX + s->null.size);
+        group.size + s->plan.output_count * (1 + EXACT_SUM_FORMAT_MAX + s->null.size) + acc.size;
     if (need > s->capacity) {
         s->line = glint_scratch(task, 2 * need);
         s->capacity = s->line != NULL ? 2 * need : 0;
         if (s->line == NULL) return GLINT_E_NO_MEMORY;
     }
+    const uint64_t texts_at = texts_offset(&s->plan);
+    agg_texts_read((struct glint_slice){acc.data + texts_at, acc.size - texts_at},
+                   s->plan.text_count, texts);
     uint8_t *at = s->line;
-    if (group.size > 0) memcpy(at, group.data, group.size);
-    at += group.size;
+    at += put_bytes((char *)at, group);
     for (uint32_t i = 0; i < s->plan.output_count; i++) {
         if (i > 0 || s->plan.by > 0) *at++ = (uint8_t)s->delimiter;
-        const size_t size = format_output((char *)at, s, s->plan.outputs[i], in->value.bytes.data);
+        const size_t size = format_output((char *)at, s, s->plan.outputs[i], acc.data, texts);
         if (size == OUTPUT_OVERFLOW)
-            return glint_fail(task, GLINT_E_VALUE_LIMIT, "use --mean, or smaller units",
-                              "a sum is larger than the largest double, 1.8e308");
+            return glint_fail(task, GLINT_E_VALUE_LIMIT,
+                              s->plan.outputs[i].kind == AGG_SUM ? "use --mean, or smaller units"
+                                                                 : "use smaller units",
+                              "a %s is larger than the largest double, 1.8e308",
+                              s->plan.outputs[i].kind == AGG_SUM ? "sum" : "variance");
         at += size;
     }
+    assert(at <= s->line + s->capacity);
     const struct glint_record record = {.value.bytes = {s->line, (uint64_t)(at - s->line)}};
     glint_emit(out, &record);
     return 0;

@@ -127,6 +127,5 @@ struct glint_slice sort_key_head(struct glint_slice key, uint32_t columns)
     for (; columns > 0; columns--, at += 2)
         while (at + 2 < key.size && (key.data[at] != 0 || key.data[at + 1] == 0xff))
             at += key.data[at] == 0 ? 2 : 1;
-    assert(at <= key.size);
-    return (struct glint_slice){key.data, at};
+    return (struct glint_slice){key.data, at < key.size ? at : key.size};
 }
