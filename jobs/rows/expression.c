@@ -286,6 +286,8 @@ bool expression_evaluate(const struct expression *e, const struct glint_slice *f
     for (uint32_t at = 0; at < e->count;) {
         const struct expression_instruction *const i = &e->code[at++];
         const struct expression_effect effect = expression_effects[i->operation];
+        assert(top >= stack + effect.takes);
+        assert(top - effect.takes + effect.leaves <= stack + EXPRESSION_DEPTH_MAX);
         if (i->operation == EXPRESSION_PUSH) {
             *++top = i->constant;
         } else if (i->operation == EXPRESSION_COLUMN) {

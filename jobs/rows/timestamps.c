@@ -1,6 +1,8 @@
 /* Dates and times: see timestamps.h. */
 #include "jobs/rows/timestamps.h"
 
+#include <assert.h>
+
 enum { DATE_BYTES = 10, FRACTION_DIGITS = 9, DAY_SECONDS = 86400, HOUR_SECONDS = 3600 };
 
 /* Cuts exactly `count` digits off the text. */
@@ -37,6 +39,7 @@ static int64_t days_of_month(int64_t year, int64_t month)
  * their last one: H. Hinnant, chrono-Compatible Low-Level Date Algorithms, days_from_civil. */
 static int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
 {
+    assert(month >= 1 && month <= 12 && day >= 1 && day <= 31);
     year -= month <= 2;
     const int64_t era = year / 400, of_era = year - era * 400;
     const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;

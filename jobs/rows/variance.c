@@ -77,6 +77,7 @@ static double limbs_f64(const uint64_t *limbs)
     int top = LIMBS - 1;
     while (top > 0 && limbs[top] == 0) top--;
     if (top == 0) return (double)limbs[0];
+    assert(limbs[top] != 0); /* clz of 0 is not defined */
     const int shift = __builtin_clzll(limbs[top]);
     const uint64_t high =
         shift == 0 ? limbs[top] : limbs[top] << shift | limbs[top - 1] >> (64 - shift);

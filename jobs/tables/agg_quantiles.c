@@ -153,6 +153,7 @@ static struct number interpolate(const struct number *low, const struct number *
 {
     const struct number one = {.low = 1};
     struct number rest, x, y, result;
+    assert(part->decimals >= 0 && number_compare(part, &one) < 0);
     if (is_zero(part) || number_compare(low, high) == 0) return *low;
     const char *problem = number_calculate(ARITHMETIC_SUBTRACT, &one, part, &rest);
     if (problem == NULL) problem = number_calculate(ARITHMETIC_MULTIPLY, low, &rest, &x);

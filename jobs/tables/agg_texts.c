@@ -37,6 +37,7 @@ static int compare_texts(struct glint_slice a, struct glint_slice b)
 /* Whether a later text takes the place of the current one. */
 static bool replaces(uint8_t kind, struct glint_slice current, struct glint_slice next)
 {
+    assert((next.data == NULL) == (next.size >= AGG_NONE));
     if (next.size == AGG_NONE) return false;
     if (kind == AGG_FIRST) return current.size == AGG_NONE;
     if (kind == AGG_LAST) return true;
@@ -76,8 +77,12 @@ int agg_texts_merge_row(struct glint_task *task, struct agg_merge_state *s, stru
     struct glint_slice columns[COLUMNS_MAX], next[COLUMNS_MAX];
     const struct agg_plan *p = &s->plan;
     if (p->text_count == 0) return 0;
-    agg_texts_read(row, p->texts, columns);
-    for (uint32_t i = 0; i < p->text_count; i++) next[i] = columns[p->text[i].column];
+    const bool valid = agg_texts_read(row, p->texts, columns);
+    assert(valid);
+    for (uint32_t i = 0; i < p->text_count; i++) {
+        assert(p->text[i].column < p->texts);
+        next[i] = columns[p->text[i].column];
+    }
     return merge_texts(task, s, acc, offset, next);
 }
 
@@ -86,6 +91,7 @@ int agg_texts_combine(struct glint_task *task, struct agg_merge_state *s, struct
 {
     struct glint_slice next[COLUMNS_MAX];
     if (s->plan.text_count == 0) return 0;
-    agg_texts_read(other, s->plan.text_count, next);
+    const bool valid = agg_texts_read(other, s->plan.text_count, next);
+    assert(valid);
     return merge_texts(task, s, acc, offset, next);
 }

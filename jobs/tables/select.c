@@ -36,6 +36,7 @@ struct select_state {
 /* Reads one item, whose instructions follow `used` others. Returns their number; 0: not valid. */
 static uint32_t read_item(struct select_state *s, struct glint_slice bytes, uint32_t used)
 {
+    assert(s->count < ITEMS_MAX && used <= EXPRESSION_CODE_MAX);
     struct select_item *const item = &s->items[s->count++];
     const uint32_t columns = s->reader.columns.count;
     struct expression_instruction *const code = s->code + used;
@@ -234,6 +235,7 @@ static void read_select_item(struct select_plan *p, struct expression_source *s)
     const struct glint_slice text = {s->text.data + first.start, s->token.start - first.start};
     add_name(p, s, quoted ? first.text : glint_trim(text), quoted);
     const uint32_t code_size = (uint32_t)s->code_size;
+    assert(s->code_size <= EXPRESSION_CODE_BYTES(s->text.size));
     memcpy(p->items + p->items_size, &code_size, sizeof code_size);
     memcpy(p->items + p->items_size + sizeof code_size, s->code, code_size);
     p->items_size += sizeof code_size + code_size;
