@@ -211,10 +211,10 @@ struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_row
                                          uint32_t partitions);
 
 /* Returns the first line that is not empty of all files, whole, as operators get it (a header
- * without nulls); empty if there is none, with an error set, and if the file cannot be read, which
- * the tasks report. A line beyond --max-line fails the context, which owns the line; so does a
- * header (glint_with_header) that is empty or no record of CSV. `lines` must be a source of text
- * lines. */
+ * without nulls); empty if there is none, with an error set, and for a record of CSV that is a bad
+ * row. The context, which owns the line, fails if the file cannot be read, the line is beyond
+ * --max-line, or a header (glint_with_header) is empty or no record of CSV. `lines` must be a
+ * source of text lines. */
 struct glint_slice glint_first_line(const struct glint_rdd *lines);
 /* How many files a source reads; 0 if `lines` is none. */
 uint64_t glint_input_files(const struct glint_rdd *lines);

@@ -278,9 +278,9 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
     if (lines == NULL || lines->source_free != list_free || context_failed(lines->g)) return copy;
     const int found = find_first_line(lines, &line, &error);
     if (found > 0) copy = context_copy_slice(lines->g, (struct glint_slice){line.data, line.size});
-    const bool bad_header = ((const struct input_list *)lines->source)->header &&
-                            (error.code == GLINT_E_BAD_ROW || error.code == GLINT_E_INPUT_FORMAT);
-    if (bad_header || error.code == GLINT_E_LINE_TOO_LONG || error.code == GLINT_E_NO_MEMORY)
+    /* The first row may be a bad one, which tasks report or skip. */
+    const bool row = !((const struct input_list *)lines->source)->header;
+    if (error.code != GLINT_OK && !(row && error.code == GLINT_E_BAD_ROW))
         error_set(&lines->g->error, error.code, error.hint, "%s", error.cause);
     buffer_fini(&line);
     return copy;

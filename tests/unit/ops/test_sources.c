@@ -358,14 +358,15 @@ Test(sources, first_line_is_that_of_the_first_nonempty_file)
     const struct glint_slice line = glint_first_line(lines);
     cr_expect(line.size == 7 && memcmp(line.data, "id,name", 7) == 0);
     scratch_remove("file");
-    cr_expect_eq(glint_first_line(lines).size, 0);
     scratch_write("file", "x", 1);
     cr_expect_eq(glint_first_line(glint_text_file(g, path)).size, 1);
     scratch_remove("file");
     struct glint_rdd *other = glint_map_partitions_with_index(lines, fn("test.with_index"), NULL);
     cr_expect_eq(glint_first_line(other).size, 0);
     cr_expect_eq(glint_first_line(NULL).size, 0);
-    fixture_close(g, GLINT_OK);
+    cr_expect_eq(glint_error(g)->code, GLINT_OK);
+    cr_expect_eq(glint_first_line(lines).size, 0, "the file is gone");
+    fixture_close(g, GLINT_E_INPUT_NOT_FOUND);
 }
 
 /* ---- parallelize */
