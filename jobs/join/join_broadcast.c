@@ -250,7 +250,9 @@ static struct glint_broadcast *matched_keys(const struct join *j, struct glint_b
         b.data = glint_alloc(j->g, b.size);
         if (b.data != NULL) b.data[0] = 0;
     }
-    return r == 0 && b.data != NULL ? glint_broadcast(j->g, b.data, b.size) : NULL;
+    if (r == 0 && b.data != NULL) return glint_broadcast(j->g, b.data, b.size);
+    glint_free(b.data);
+    return NULL;
 }
 
 struct glint_rdd *join_by_broadcast(const struct join *j)
