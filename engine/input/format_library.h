@@ -117,14 +117,14 @@ enum format_compression {
 };
 
 struct format_write {
-    uint32_t kind;           /* enum format_kind */
-    uint32_t compression;    /* enum format_compression; Arrow: none, zstd and lz4 */
-    int32_t level;           /* of zstd, gzip and brotli; -1: the default */
-    uint32_t row_group_rows; /* at most, > 0 */
+    uint32_t kind;            /* enum format_kind */
+    uint32_t compression;     /* enum format_compression; Arrow: none, zstd and lz4 */
+    int32_t level;            /* of zstd, gzip and brotli; -1: the default */
+    uint32_t row_group_rows;  /* at most, > 0 */
     uint64_t row_group_bytes; /* of the file, about, > 0 */
-    uint32_t bloom_count;    /* columns, from 0, that get a Bloom filter; Parquet only */
+    uint32_t bloom_count;     /* columns, from 0, that get a Bloom filter; Parquet only */
     const uint32_t *bloom_columns;
-    double bloom_fpp;        /* 0 < fpp < 1 */
+    double bloom_fpp; /* 0 < fpp < 1 */
 };
 
 struct format_file;   /* of the library */

@@ -90,8 +90,8 @@ impl RawMessage {
         let mut body = MutableBuffer::try_from_len_zeroed(size as usize)
             .map_err(|_| damaged(format!("no memory for a record batch of {size} bytes")))?;
         for run in &runs {
-            let read = input.read(self.body + run.from, run.size as usize)?;
-            body[run.to as usize..(run.to + run.size) as usize].copy_from_slice(&read);
+            let part = &mut body[run.to as usize..(run.to + run.size) as usize];
+            input.fill(self.body + run.from, part)?;
         }
         if let Some(compression) = batch.compression() {
             check_compressed(&body, &places, compression.codec())?;

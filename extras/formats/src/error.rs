@@ -90,6 +90,7 @@ fn from_text(message: String) -> Error {
         "nyi:",
         "unexpected compressioncodec",
         "unexpected encoding",
+        "index overflow",
     ];
     if words.iter().any(|word| lower.contains(word)) {
         unsupported(message)

@@ -7,6 +7,7 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::{ChunkReader, Length};
 use std::ffi::c_void;
 use std::io;
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -48,28 +49,43 @@ impl Input {
         }
     }
 
-    /// Appends `size` bytes at `offset` to `out`.
-    pub fn append(&self, offset: u64, size: usize, out: &mut Vec<u8>) -> Result<()> {
+    /// An error if the file has fewer bytes.
+    fn check_range(&self, offset: u64, size: usize) -> Result<()> {
         if offset.checked_add(size as u64).is_none_or(|end| end > self.raw.size) {
             return Err(damaged(format!(
                 "{size} bytes at {offset} are beyond the file's {} bytes",
                 self.raw.size
             )));
         }
-        if size == 0 {
-            return Ok(());
-        }
-        out.reserve_exact(size);
-        let end = out.spare_capacity_mut().as_mut_ptr();
-        // SAFETY: there are `size` spare bytes, and the callback writes all or fails.
-        unsafe {
-            if (self.raw.read)(self.raw.context, offset, end.cast(), size as u64) != 0 {
-                self.failed.store(true, Ordering::Relaxed);
-                return Err(callback());
-            }
-            out.set_len(out.len() + size);
+        Ok(())
+    }
+
+    /// Calls the callback, which writes all bytes of `out` or fails.
+    fn call(&self, offset: u64, out: &mut [MaybeUninit<u8>]) -> Result<()> {
+        let (start, size) = (out.as_mut_ptr().cast(), out.len() as u64);
+        // SAFETY: the callback writes within `out` only.
+        if size > 0 && unsafe { (self.raw.read)(self.raw.context, offset, start, size) } != 0 {
+            self.failed.store(true, Ordering::Relaxed);
+            return Err(callback());
         }
         Ok(())
+    }
+
+    /// Appends `size` bytes at `offset` to `out`.
+    pub fn append(&self, offset: u64, size: usize, out: &mut Vec<u8>) -> Result<()> {
+        self.check_range(offset, size)?;
+        out.reserve_exact(size);
+        self.call(offset, &mut out.spare_capacity_mut()[..size])?;
+        // SAFETY: the callback has written them.
+        unsafe { out.set_len(out.len() + size) };
+        Ok(())
+    }
+
+    /// Fills `out` with the bytes at `offset`.
+    pub fn fill(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.check_range(offset, out.len())?;
+        // SAFETY: bytes may be uninitialized until they are written, and these are not.
+        self.call(offset, unsafe { &mut *(out as *mut [u8] as *mut [MaybeUninit<u8>]) })
     }
 
     pub fn read(&self, offset: u64, size: usize) -> Result<Bytes> {

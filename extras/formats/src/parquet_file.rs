@@ -8,12 +8,12 @@ use crate::parquet_encryption::encrypted_leaves;
 use crate::parquet_read::RowGroup;
 use crate::parquet_statistics;
 use arrow_array::StructArray;
-use arrow_schema::{Schema, SchemaRef};
-use parquet::arrow::parquet_to_arrow_schema;
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
+use parquet::arrow::{parquet_to_arrow_schema, ARROW_SCHEMA_META_KEY};
 use parquet::basic::Type;
 use parquet::bloom_filter::Sbbf;
 use parquet::file::metadata::{
-    ColumnChunkMetaData, FooterTail, ParquetMetaData, ParquetMetaDataReader,
+    ColumnChunkMetaData, FileMetaData, FooterTail, KeyValue, ParquetMetaData, ParquetMetaDataReader,
 };
 use parquet::schema::types::SchemaDescriptor;
 use std::cell::RefCell;
@@ -53,8 +53,12 @@ impl ParquetFile {
         if fields.len() != file.schema_descr().root_schema().get_fields().len() {
             return Err(unsupported("a column without leaves is not supported"));
         }
+        let leaves = column_leaves(file.schema_descr(), fields.len())?;
+        let fields = match with_types(file.key_value_metadata()) {
+            true => fields,
+            false => fields.iter().zip(&leaves).map(|(f, l)| as_micros(f, l, file)).collect(),
+        };
         let schema = Arc::new(Schema::new(fields));
-        let leaves = column_leaves(file.schema_descr(), schema.fields().len())?;
         let encrypted = encrypted_leaves(&footer);
         Ok(ParquetFile { input, metadata, schema, leaves, encrypted, filter: RefCell::default() })
     }
@@ -186,6 +190,24 @@ fn column_leaves(descriptor: &SchemaDescriptor, columns: usize) -> Result<Vec<Ra
     Ok(leaves)
 }
 
+/// Whether the writer has left its Arrow schema.
+fn with_types(metadata: Option<&Vec<KeyValue>>) -> bool {
+    metadata.is_some_and(|pairs| pairs.iter().any(|pair| pair.key == ARROW_SCHEMA_META_KEY))
+}
+
+/// INT96 has days and nanoseconds of a day. As nanoseconds since 1970, which are the default,
+/// years before 1677 and after 2262 would silently be others; as in Spark, they are microseconds.
+fn as_micros(field: &FieldRef, leaves: &Range<usize>, file: &FileMetaData) -> FieldRef {
+    let int96 = leaves.len() == 1
+        && file.schema_descr().column(leaves.start).physical_type() == Type::INT96
+        && *field.data_type() == DataType::Timestamp(TimeUnit::Nanosecond, None);
+    if !int96 {
+        return field.clone();
+    }
+    let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
+    Arc::new(field.as_ref().clone().with_data_type(micros))
+}
+
 fn read_footer(input: &Input) -> Result<bytes::Bytes> {
     let size = input.size();
     if size < 12 {
@@ -208,7 +230,7 @@ fn read_footer(input: &Input) -> Result<bytes::Bytes> {
 }
 
 /// Of an array with the chunk's values, about.
-fn decoded_bytes(chunk: &ColumnChunkMetaData) -> u64 {
+pub fn decoded_bytes(chunk: &ColumnChunkMetaData) -> u64 {
     let values = chunk.num_values().max(0) as u64;
     let width = match chunk.column_type() {
         Type::BOOLEAN => return values / 8 + 1,

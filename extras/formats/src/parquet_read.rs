@@ -5,7 +5,7 @@
 use crate::error::{damaged, misused, unsupported, Result};
 use crate::file::{Batches, Request};
 use crate::input::{Chunk, Input};
-use crate::parquet_file::ParquetFile;
+use crate::parquet_file::{decoded_bytes, ParquetFile};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader, StructArray};
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, RowGroups};
@@ -16,6 +16,10 @@ use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData};
 use parquet::file::serialized_reader::SerializedPageReader;
 use std::sync::Arc;
+
+/// Arrays of a batch have fewer rows than asked for where rows are large, as documents are: about
+/// as many as have these bytes together.
+const BATCH_BYTES: u64 = 16 << 20;
 
 pub struct RowGroup {
     input: Arc<Input>,
@@ -31,10 +35,11 @@ impl RowGroup {
         let rows = file.metadata.row_group(request.piece as usize).num_rows();
         let rows_left = usize::try_from(rows)
             .map_err(|_| damaged("the row group's number of rows is negative"))?;
+        let batch_rows = batch_rows(file, request, rows_left)?;
         let mut columns = Vec::with_capacity(request.columns.len());
         let mut fields = Vec::with_capacity(request.columns.len());
         for (column, dictionary) in &request.columns {
-            let reader = open_column(file, request, *column, *dictionary)
+            let reader = open_column(file, request, *column, *dictionary, batch_rows)
                 .map_err(|error| error.in_column(file.schema.field(*column).name()))?;
             fields.push(reader.1);
             columns.push(reader.0);
@@ -44,7 +49,7 @@ impl RowGroup {
             schema: Arc::new(Schema::new(fields)),
             columns,
             piece: request.piece,
-            batch_rows: request.batch_rows,
+            batch_rows,
             rows_left,
         })
     }
@@ -89,12 +94,26 @@ impl Batches for RowGroup {
     }
 }
 
+fn batch_rows(file: &ParquetFile, request: &Request, rows: usize) -> Result<usize> {
+    let mut bytes = 0u64;
+    for (column, _) in &request.columns {
+        for leaf in file.leaves(*column) {
+            let chunk = file.chunk(request.piece, leaf);
+            let chunk = chunk.map_err(|e| e.in_column(file.schema.field(*column).name()))?;
+            bytes = bytes.saturating_add(decoded_bytes(&chunk));
+        }
+    }
+    let row_bytes = (bytes / rows.max(1) as u64).max(1);
+    Ok(request.batch_rows.min((BATCH_BYTES / row_bytes).max(1) as usize))
+}
+
 /// A reader of one column of the row group, and its field.
 fn open_column(
     file: &ParquetFile,
     request: &Request,
     column: usize,
     dictionary: bool,
+    batch_rows: usize,
 ) -> Result<(ParquetRecordBatchReader, Field)> {
     let descriptor = file.metadata.file_metadata().schema_descr();
     let mut hint: Vec<_> = file.schema.fields().iter().cloned().collect();
@@ -117,12 +136,8 @@ fn open_column(
         read_ahead: request.read_ahead,
         chunks,
     };
-    let reader = ParquetRecordBatchReader::try_new_with_row_groups(
-        &levels,
-        &column,
-        request.batch_rows,
-        None,
-    )?;
+    let reader =
+        ParquetRecordBatchReader::try_new_with_row_groups(&levels, &column, batch_rows, None)?;
     let schema = reader.schema();
     let field = schema.fields().first().ok_or_else(|| damaged("it has no values"))?;
     if has_interval(field.data_type()) {

@@ -112,6 +112,20 @@ class Parquet(unittest.TestCase):
         self.assertLess(most, len(data) // 3)
         self.assertEqual(LIBRARY.table.allocated(), before)
 
+    def test_batches_of_large_rows_are_short(self):
+        table = pa.table({"t": [str(i) * 200_000 for i in range(300)]})
+        with LIBRARY.open(written(table, use_dictionary=False)) as file:
+            batches = list(file.read(0))
+            self.assertLess(max(batch.nbytes for batch in batches), 32 << 20)
+            self.assertTrue(pa.Table.from_batches(batches).equals(table))
+
+    def test_int96_of_any_year(self):
+        type_ = pa.timestamp("us")
+        table = pa.table({"t": pa.array([-10**16, 0, 25 * 10**16, None], type_)})
+        data = written(table, use_deprecated_int96_timestamps=True, store_schema=False)
+        with LIBRARY.open(data) as file:
+            self.assertTrue(file.table_of().equals(table))
+
     def test_a_failed_callback(self):
         data = written(sample.table(), compression="none")
         with LIBRARY.open(data) as file:
