@@ -28,6 +28,8 @@
     X(212, EVENT_LOG_INVALID,           65, 0, "the event log is not valid")                       \
     X(213, INPUT_FORMAT,                65, 0, "unsupported input format")                         \
     X(214, INPUT_URL,                   66, 0, "URL cannot be read")                               \
+    X(215, INPUT_LIBRARY,               69, 0, "no library for this input format")                 \
+    X(216, INPUT_DAMAGED,               65, 0, "a file of columns is damaged")                     \
     X(301, OUTPUT_EXISTS,               73, 0, "output exists")                                    \
     X(302, OUTPUT_CREATE,               73, 0, "output cannot be created")                         \
     X(303, OUTPUT_IO,                   74, 1, "writing the output failed")                        \

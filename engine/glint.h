@@ -210,6 +210,35 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
 struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_rows *rows,
                                          uint32_t partitions);
 
+/* Accepts files of columns (Parquet, Arrow) as this source of lines: their rows are plain rows, as
+ * those of CSV (glint_with_csv), and glint_first_line gives the names of the columns. Returns what
+ * the source's first file is. Without this call such files are an error, INPUT_FORMAT. */
+enum glint_column_format { GLINT_NO_COLUMNS, GLINT_PARQUET, GLINT_ARROW };
+enum glint_column_format glint_accept_columns(struct glint_rdd *lines);
+/* Returns the same for a source of these paths, before it is made; GLINT_NO_COLUMNS, without an
+ * error of the context, also if they cannot be read, which textFile reports. */
+enum glint_column_format glint_probe_columns(struct glint *g, const char *paths);
+/* Two columns of such files as pairs, with no text in between. A row in which one of them is null
+ * is left out and counted. Numbers of columns count from 0, in the order of glint_first_line. */
+#define GLINT_NO_COLUMN UINT32_MAX
+struct glint_column_pair {
+    uint32_t key;   /* GLINT_NO_COLUMN: pairs without a key */
+    uint32_t value; /* as text; GLINT_NO_COLUMN: an empty text */
+    /* GLINT_TEXT, or GLINT_ANY: i64 or f64 if the column has such values in all files, else text */
+    enum glint_type key_type;
+    const char *null_rows; /* the name of the counter */
+};
+/* A column: its name, and its type in the format of Arrow's C data interface, such as u (text), l
+ * (64 bit integer), g (double), tdD (date); NULL: text. */
+struct glint_column_type {
+    const char *name, *type;
+};
+/* Returns the columns of such a source; *out_count is 0 with the context's error set. They live as
+ * long as the context. */
+const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count);
+struct glint_rdd *glint_column_pairs(struct glint *g, const char *paths,
+                                     const struct glint_column_pair *pair);
+
 /* Returns the first line that is not empty of all files, whole, as operators get it (a header
  * without nulls); empty if there is none, with an error set, and for a record of CSV that is a bad
  * row. The context, which owns the line, fails if the file cannot be read, the line is beyond

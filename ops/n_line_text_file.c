@@ -16,6 +16,9 @@ static int n_line_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
     const uint64_t lines = unpack_u64(&u, UINT64_MAX);
     assert(lines > 0);
     int r = text_source_match_columns(rdd);
+    if (r == 0 && ((const struct input_list *)rdd->source)->has_columns)
+        rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT, "files of columns have no lines to count");
+    if (r == 0) r = rdd->g->error.code;
     if (r == 0)
         r = splits_make_by_lines(rdd->g->config.env, rdd->source, lines, &splits, &rdd->g->error);
     if (r == 0) r = text_source_add_splits(rdd, &splits);

@@ -16,6 +16,7 @@ extern const struct glint_function count_unless_negative, mean_i64, mean_f64, me
 
 struct line_reader;
 struct input_list;
+struct packer;
 struct splits;
 /* Describes a source of files. */
 struct file_source {
@@ -23,13 +24,18 @@ struct file_source {
     struct glint_schema schema;
     const uint64_t *parameter; /* packed as the operator's parameter; NULL: none */
     bool binary;               /* the files do not contain lines of text */
+    /* Completes the operator's parameters and its schema from the input; NULL: they are complete.
+     * Returns 0 or the context's code. */
+    int (*describe)(struct glint *g, struct input_list *list, const void *arg, struct packer *p,
+                    struct glint_schema *schema);
+    const void *describe_arg;
     int (*make_splits)(struct glint_rdd *rdd, uint64_t split_bytes); /* calls rdd_add_split */
 };
 /* Lists the files of `paths` and creates the source's RDD. Returns NULL with the error set. */
 struct glint_rdd *file_source_create(struct glint *g, const char *paths,
                                      const struct file_source *source);
-/* Compares the headers of the source's files (glint_with_columns), before splits are made. Returns
- * 0 or the context's code. */
+/* Compares the headers of the source's files (glint_with_columns), before splits are made; files of
+ * columns are an error unless the job accepts them. Returns 0 or the context's code. */
 int text_source_match_columns(struct glint_rdd *rdd);
 /* Makes splits by bytes, for textFile and similar sources. Returns 0 or the context's code. */
 int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes);
@@ -92,6 +98,9 @@ struct save {
  * directories of all outputs of an action. Returns 0 or a code with the task's error set. */
 int save_open(struct save *s, const struct op_open *o, uint32_t output,
               enum compression compression);
+/* The same without the parameters of text; the part's name ends with `suffix`. */
+int save_open_file(struct save *s, const struct op_open *o, uint32_t output,
+                   enum compression compression, const char *suffix);
 /* Ensures room for `size` bytes at buffer.data + buffer.size; may flush the buffer. Returns false
  * with the task's error set, as the next two. */
 bool save_reserve(struct save *s, uint64_t size);

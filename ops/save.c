@@ -58,9 +58,7 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
 {
     static const char *const suffixes[COMPRESSION_COUNT] = {
         [COMPRESSION_NONE] = "", [COMPRESSION_GZIP] = ".gz", [COMPRESSION_ZSTD] = ".zst"};
-    char path[PATH_MAX];
     s->task = o->task;
-    s->schema = o->in;
     s->file = -1;
     if (o->params.size > 0) {
         struct unpacker u = unpack_begin(o->params);
@@ -74,12 +72,22 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
             return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
                              "an output has wrong options");
     }
+    return save_open_file(s, o, output, compression, suffixes[compression]);
+}
+
+int save_open_file(struct save *s, const struct op_open *o, uint32_t output,
+                   enum compression compression, const char *suffix)
+{
+    char path[PATH_MAX];
+    s->task = o->task;
+    s->schema = o->in;
+    s->file = -1;
     if (output >= o->output_count)
         return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a stage has too few outputs");
     s->dir = o->outputs[output];
     /* The attempt number keeps concurrent and repeated attempts of a task apart. */
     bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%u", o->task->partition,
-                            suffixes[compression], o->task->attempt) &&
+                            suffix, o->task->attempt) &&
                 format_attempt_path(s, path, sizeof path);
     assert(s->dir != NULL && s->dir[0] != '\0');
     if (!fits)

@@ -6,6 +6,7 @@
     X(text_file)                                                                                   \
     X(key_value_text_file)                                                                         \
     X(n_line_text_file)                                                                            \
+    X(column_pairs)                                                                                \
     X(msgpack_file)                                                                                \
     X(whole_text_files)                                                                            \
     X(binary_files)                                                                                \
@@ -93,6 +94,7 @@
     X(lookup)                                                                                      \
     X(foreach)                                                                                     \
     X(save_as_text_file)                                                                           \
+    X(save_as_column_file)                                                                         \
     X(save_as_text_files)                                                                          \
     X(save_as_gzip_text_file)                                                                      \
     X(save_as_zstd_text_file)                                                                      \

@@ -1,7 +1,9 @@
 /* Shared by all file sources: lists the input when the RDD is created, cuts it into splits when
  * partitions are counted, and reads a split on the executor. */
+#include "engine/base/text.h"
 #include "engine/batch.h"
 #include "engine/input/bad_rows.h"
+#include "engine/input/column_file.h"
 #include "engine/input/column_map.h"
 #include "engine/input/csv.h"
 #include "engine/input/input.h"
@@ -9,8 +11,9 @@
 #include "engine/input/line_reader.h"
 #include "engine/input/split.h"
 #include "engine/records/pack.h"
-#include "ops/column_rows.h"
+#include "ops/column_source.h"
 #include "ops/json_rows.h"
+#include "ops/mapped_rows.h"
 #include "ops/ops.h"
 
 #include <assert.h>
@@ -55,7 +58,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
         error_no_memory(&g->error);
         return NULL;
     }
-    const struct rdd_spec spec = {.op = source->op, .schema = source->schema};
+    struct rdd_spec spec = {.op = source->op, .schema = source->schema};
     struct packer p = {.failed = false};
     if (source->parameter != NULL) {
         pack_array(&p, 1);
@@ -75,6 +78,8 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
                            &g->error) == GLINT_E_INPUT_NOT_FOUND)
         context_hint_saved_output(g, paths);
     context_check_interrupt(g);
+    if (source->describe != NULL && g->error.code == GLINT_OK)
+        source->describe(g, list, source->describe_arg, &p, &spec.schema);
     struct glint_rdd *rdd = rdd_create_packed(g, &spec, &p);
     if (rdd == NULL) {
         list_free(list);
@@ -106,11 +111,42 @@ int text_source_add_splits(struct glint_rdd *rdd, const struct splits *splits)
     return error->code;
 }
 
+/* A column that the job chose by its name, and that a file does not have. */
+static int check_chosen_columns(struct glint *g, const struct input_list *list)
+{
+    const struct column_schema *schema = list->schema;
+    for (uint32_t i = 0; i < list->columns.count; i++) {
+        const uint32_t number = list->columns.uses[i].number;
+        if (number >= schema->count || schema->lacking[number] == UINT64_MAX) continue;
+        char names[HEADER_NAMES_BYTES];
+        header_names_format(schema->header, CSV_SEPARATOR, names, sizeof names);
+        return error_set(&g->error, GLINT_E_BAD_VALUE,
+                         "leave the file out, or choose other columns",
+                         "%s: no column is named \"%s\"; the columns of all files are: %s",
+                         list->files[schema->lacking[number]].path, schema->names[number], names);
+    }
+    return 0;
+}
+
+/* Files of columns are input of jobs that can read them. */
+static int check_columns(struct glint *g, struct input_list *list)
+{
+    if (!list->has_columns) return 0;
+    if (list->accepts_columns) return input_list_read_schema(g->config.env, list, &g->error);
+    return error_set(&g->error, GLINT_E_INPUT_FORMAT,
+                     "use a job that reads rows of tables, or write its rows as text first",
+                     "%s: it is a%s %s", list->files[0].path,
+                     list->files[0].format == FORMAT_PARQUET ? "" : "n",
+                     format_kind_name(list->files[0].format));
+}
+
 int text_source_match_columns(struct glint_rdd *rdd)
 {
     struct glint *g = rdd->g;
     struct input_list *list = rdd->source;
+    if (check_columns(g, list) != 0) return g->error.code;
     if (list->columns.header.data == NULL) return 0;
+    if (list->has_columns) return check_chosen_columns(g, list);
     int r = input_list_match_columns(g->config.env, list, g->config.line_bytes_max, &g->error);
     const uint64_t more = list->columns.moved - 1;
     if (r == 0 && list->columns.moved > 0 && !g->noted_columns) {
@@ -224,15 +260,16 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
     if (split_decode(split, &task->arena, &s, &task->error) != 0) return FLOW_FAIL;
     const bool fed = s.pieces[0].stored == NULL && strcmp(s.pieces[0].path, SPLIT_STDIN) == 0;
     if (task->input_path == NULL && !fed) task->input_path = s.pieces[0].path;
-    struct column_rows *columns = NULL;
+    struct mapped_rows *columns = NULL;
+    if (s.pieces[0].format != 0) return column_rows_read(task, &s, push, arg);
     int r = line_reader_open(&lines, task, &s);
     enum flow flow = FLOW_MORE;
-    if (r == 0 && column_rows_needed(&s)) {
+    if (r == 0 && mapped_rows_needed(&s)) {
         columns = task_alloc(task, sizeof *columns);
         if (columns == NULL) r = GLINT_E_NO_MEMORY;
         if (columns != NULL)
-            *columns = (struct column_rows){.out = {.task = task, .push = push, .arg = arg}};
-        push = column_rows_push;
+            *columns = (struct mapped_rows){.out = {.task = task, .push = push, .arg = arg}};
+        push = mapped_rows_push;
         arg = columns;
     }
     if (r == 0 && s.pieces[0].json.data != NULL) {
@@ -243,7 +280,7 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
         while (flow == FLOW_MORE && (r = line_reader_next(&lines, &batch)) > 0)
             flow = push(arg, &batch);
     }
-    if (columns != NULL) column_rows_close(columns);
+    if (columns != NULL) mapped_rows_close(columns);
     line_reader_close(&lines);
     return r < 0 ? FLOW_FAIL : flow;
 }
@@ -276,10 +313,15 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
     struct glint_error error = {.code = GLINT_OK};
     struct buffer line = {NULL, 0, 0};
     if (lines == NULL || lines->source_free != list_free || context_failed(lines->g)) return copy;
+    struct input_list *list = lines->source;
+    if (list->has_columns && list->accepts_columns) {
+        input_list_read_schema(lines->g->config.env, list, &lines->g->error);
+        return list->schema != NULL ? context_copy_slice(lines->g, list->schema->header) : copy;
+    }
     const int found = find_first_line(lines, &line, &error);
     if (found > 0) copy = context_copy_slice(lines->g, (struct glint_slice){line.data, line.size});
     /* The first row may be a bad one, which tasks report or skip. */
-    const bool row = !((const struct input_list *)lines->source)->header;
+    const bool row = !list->header;
     if (error.code != GLINT_OK && !(row && error.code == GLINT_E_BAD_ROW))
         error_set(&lines->g->error, error.code, error.hint, "%s", error.cause);
     buffer_fini(&line);
@@ -302,6 +344,36 @@ static struct input_list *find_input(struct glint_rdd *lines, const char *call)
     return NULL;
 }
 
+enum glint_column_format glint_accept_columns(struct glint_rdd *lines)
+{
+    struct input_list *list =
+        lines != NULL && lines->source_free == list_free ? lines->source : NULL;
+    if (list == NULL || !list->has_columns) return GLINT_NO_COLUMNS;
+    list->accepts_columns = true;
+    lines->g->csv = JSON_ROW; /* rows of outputs are CSV with commas; keys have tabs behind them */
+    return list->files[0].format == FORMAT_PARQUET ? GLINT_PARQUET : GLINT_ARROW;
+}
+
+const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count)
+{
+    struct input_list *list =
+        lines != NULL && lines->source_free == list_free ? lines->source : NULL;
+    *out_count = 0;
+    if (list == NULL || !list->has_columns ||
+        input_list_read_schema(lines->g->config.env, list, &lines->g->error) != 0)
+        return NULL;
+    const uint32_t count = list->schema->count;
+    struct glint_column_type *types = arena_alloc(&lines->g->arena, (count + 1) * sizeof *types);
+    if (types == NULL) {
+        error_no_memory(&lines->g->error);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        types[i] = (struct glint_column_type){list->schema->names[i], list->schema->types[i]};
+    *out_count = count;
+    return types;
+}
+
 struct glint_rdd *glint_with_header(struct glint_rdd *lines)
 {
     if (lines == NULL) return rdd_fail_null("withHeader");
@@ -320,7 +392,7 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
     if (lines == NULL) return rdd_fail_null("withColumns");
     struct input_list *list = find_input(lines, "withColumns");
     if (list == NULL) return NULL;
-    if (!list->header || header.data == NULL)
+    if ((!list->header && !list->has_columns) || header.data == NULL)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "withColumns: there is no header");
     struct glint_column_use *copy = arena_alloc(&list->arena, (count + 1) * sizeof *copy);
     uint8_t *names = arena_alloc(&list->arena, header.size + 1);
@@ -417,7 +489,7 @@ struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bo
     struct input_list *list = find_input(lines, "withNulls");
     if (list == NULL) return NULL;
     const bool csv = list->csv != 0 && !list->records;
-    if (!csv && !list->json_lines)
+    if (!csv && !list->json_lines && !list->has_columns)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "withNulls needs rows of CSV or JSON");
     if (strlen(text) > NULL_TEXT_MAX || (csv && text[0] == '\0') ||
         strpbrk(text, "\"\n\r\x1d\x1e\x1f") != NULL || (csv && strchr(text, list->csv) != NULL) ||

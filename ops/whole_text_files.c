@@ -130,7 +130,8 @@ static int whole_files_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
         rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT, "withHeader is for sources of lines");
         return rdd->g->error.code;
     }
-    int r = splits_make_by_files(list, split_bytes, &splits, true, &rdd->g->error);
+    int r = text_source_match_columns(rdd);
+    if (r == 0) r = splits_make_by_files(list, split_bytes, &splits, true, &rdd->g->error);
     if (r == 0) r = text_source_add_splits(rdd, &splits);
     splits_fini(&splits);
     return r;

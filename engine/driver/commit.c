@@ -48,7 +48,8 @@ static bool old_output_is_job_file(const char *name)
     size_t digits = strspn(name + 5, "0123456789");
     const char *suffix = name + 5 + digits;
     return digits >= 5 &&
-           (suffix[0] == '\0' || strcmp(suffix, ".gz") == 0 || strcmp(suffix, ".zst") == 0);
+           (suffix[0] == '\0' || strcmp(suffix, ".gz") == 0 || strcmp(suffix, ".zst") == 0 ||
+            strcmp(suffix, ".parquet") == 0 || strcmp(suffix, ".arrow") == 0);
 }
 
 /* Called for each entry. 1 ends the listing: a foreign entry was found. */

@@ -48,6 +48,10 @@ void task_describe_row_location(struct glint_task *task, const uint8_t *row, cha
     }
     const uint64_t in_input = offset_in_input(o, at - base);
     const uint64_t offset = o->offset + in_input;
+    if (o->piece != NULL && o->piece->format != 0) {
+        text_format(out, capacity, "%s, row %" PRIu64, o->path, offset + 1);
+        return;
+    }
     const int64_t number = line_number_at(task->env, o, in_input);
     if (number > 0)
         text_format(out, capacity, "%s:%" PRId64, o->path, number);
@@ -60,6 +64,7 @@ bool task_row_is_first(const struct glint_task *task, const uint8_t *row)
     const struct glint_origin *o = task->origin;
     const uintptr_t at = (uintptr_t)row, base = o != NULL ? (uintptr_t)o->base : 0;
     if (o == NULL || o->piece == NULL || o->piece->header || o->frames_start > 0) return false;
+    if (o->piece->format != 0) return false;
     if (at < base || at - base >= o->size) return false;
     const uint64_t in_input = offset_in_input(o, at - base), offset = o->offset + in_input;
     /* After a byte order mark; or it is the second row, after a short one. */

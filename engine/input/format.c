@@ -5,6 +5,7 @@
 #include "engine/input/format.h"
 
 #include "engine/base/text.h"
+#include "engine/input/format_library.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -34,8 +35,8 @@ struct format {
 static const struct format formats[] = {
     {BYTES("\x02\x21\x4c\x18", 0), .name = "compressed by lz4 in its old format",
      .hint = "decompress it first (lz4 -d)"},
-    /* 0x15 starts the first page's header, or the footer if the file has no rows. */
-    {BYTES("PAR1\x15", 0), .name = "a Parquet file", .hint = PIPE_HINT(DUCKDB " \"FROM 'FILE'\"")},
+    {BYTES("FEA1", 0), .binary = true, .name = "a Feather file of version 1",
+     .hint = "write it again with pyarrow.feather.write_feather, which writes version 2"},
     {BYTES("ORC", 0), .binary = true, .name = "an ORC file",
      .hint = PIPE_HINT("a program that prints it as CSV")},
     {BYTES("Obj\x01", 0), BYTES("avro.schema", 0), .anywhere = true, .name = "an Avro file",
@@ -63,6 +64,31 @@ static bool is_format(const struct format *f, const uint8_t *head, uint64_t size
     if (!matches_at(&f->first, head, size) || (f->binary && !nul)) return false;
     if (f->anywhere) return memmem(head, size, f->second.data, f->second.size) != NULL;
     return f->second.size == 0 || matches_at(&f->second, head, size);
+}
+
+uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
+{
+    static const struct {
+        struct bytes first;
+        bool binary;
+        enum format_kind kind;
+    } kinds[] = {
+        /* 0x15 starts the first page's header, or the footer if the file has no rows. */
+        {BYTES("PAR1\x15", 0), false, FORMAT_PARQUET},
+        {BYTES("PARE", 0), true, FORMAT_PARQUET}, /* with an encrypted footer */
+        {BYTES("ARROW1\0\0", 0), false, FORMAT_ARROW_FILE},
+    };
+    if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
+    const bool nul = size > 0 && memchr(head, 0, size) != NULL;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (matches_at(&kinds[i].first, head, size) && (!kinds[i].binary || nul))
+            return (uint8_t)kinds[i].kind;
+    /* A stream: a message's mark, the size of its metadata, and the first offset of a table. */
+    uint32_t words[2] = {0, 0};
+    if (size >= 16) memcpy(words, head, sizeof words);
+    const bool stream = words[0] == UINT32_MAX && words[1] >= 16 && words[1] % 8 == 0 &&
+                        words[1] < 64u << 20 && head[8] == 0x10 && head[9] == 0;
+    return stream ? FORMAT_ARROW_STREAM : 0;
 }
 
 static bool is_gzip(const uint8_t *head, uint64_t size)
@@ -125,6 +151,12 @@ static bool ends_with(const char *text, const char *end)
 {
     const size_t n = strlen(text), m = strlen(end);
     return n >= m && memcmp(text + n - m, end, m) == 0;
+}
+
+bool format_is_columns_name(const char *path)
+{
+    return ends_with(path, ".parquet") || ends_with(path, ".arrow") || ends_with(path, ".arrows") ||
+           ends_with(path, ".feather");
 }
 
 enum compression format_compression_of_name(const char *path)

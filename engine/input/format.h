@@ -25,6 +25,12 @@ static inline uint64_t byte_order_mark_size(const uint8_t *text, uint64_t size)
 /* Returns the compression of the file that starts with `head`; no text starts like this. */
 enum compression format_detect_compression(const uint8_t *head, uint64_t size);
 
+/* Returns the enum format_kind of the file of columns that starts with `head`, or 0. */
+uint8_t format_detect_columns(const uint8_t *head, uint64_t size);
+
+/* Whether the name of a file tells that it is a file of columns. */
+bool format_is_columns_name(const char *path);
+
 /* Returns the compression that the name of a file tells. */
 enum compression format_compression_of_name(const char *path);
 

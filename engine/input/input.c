@@ -74,18 +74,21 @@ static bool ends_with(const char *text, const char *end)
 }
 
 int input_detect_format(struct input_walk *w, const char *path, const char *name,
-                        const uint8_t *head, uint64_t size, enum compression *out)
+                        const uint8_t *head, uint64_t size, struct input_file *out)
 {
     char reason[FORMAT_REASON_BYTES];
-    const char *hint = format_detect(name, head, size, w->list->nul_is_text, out, reason);
+    out->format = format_detect_columns(head, size);
+    if (out->format != 0) return 1;
+    const char *hint =
+        format_detect(name, head, size, w->list->nul_is_text, &out->compression, reason);
     return hint == NULL ? 1 : input_record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
 }
 
-/* Returns 1 if the file can be read, and sets *out; 0 if it was recorded as bad; or a code. `size`
- * is that of its stat; *out_unsized: it has another number of bytes, as files of /proc, /sys and
- * some FUSE file systems, which make their bytes when they are read. */
+/* Returns 1 if the file can be read, and sets the format of *out; 0 if it was recorded as bad; or a
+ * code. `size` is that of its stat; *out_unsized: it has another number of bytes, as files of
+ * /proc, /sys and some FUSE file systems, which make their bytes when they are read. */
 static int detect_file_format(struct input_walk *w, const char *path, const char *stored,
-                              uint64_t size, enum compression *out, bool *out_unsized)
+                              uint64_t size, struct input_file *out, bool *out_unsized)
 {
     uint8_t head[FORMAT_HEAD_BYTES];
     int file = w->env->open(w->env, ENV_CWD, stored != NULL ? stored : path, ENV_READ);
@@ -135,20 +138,19 @@ static int add_pipe(struct input_walk *w, const char *path, const char *why)
 static int add_input_file(struct input_walk *w, const char *path, const char *stored,
                           const struct env_stat *stat)
 {
-    enum compression compression = COMPRESSION_NONE;
+    struct input_file file = {.path = path,
+                              .stored = stored,
+                              .size = stat->size,
+                              .mtime_ns = stat->mtime_ns,
+                              .device = stat->device,
+                              .inode = stat->inode};
     bool unsized;
-    int r = detect_file_format(w, path, stored, stat->size, &compression, &unsized);
+    int r = detect_file_format(w, path, stored, stat->size, &file, &unsized);
     if (r <= 0) return r;
     if (unsized && stored == NULL)
         return add_pipe(w, path, "a file whose size is only known when it is read");
     assert(stat->kind == ENV_FILE);
-    return input_append_file(w, &(struct input_file){.path = path,
-                                                     .stored = stored,
-                                                     .size = stat->size,
-                                                     .mtime_ns = stat->mtime_ns,
-                                                     .device = stat->device,
-                                                     .inode = stat->inode,
-                                                     .compression = compression});
+    return input_append_file(w, &file);
 }
 
 /* A path that a pattern matches itself is added for that, once. */
@@ -247,7 +249,7 @@ static int copy_pipe(struct input_walk *w, struct input_file *file)
     file->inode = stat.inode;
     w->list->bytes += stat.size;
     bool unsized;
-    r = detect_file_format(w, file->path, file->stored, file->size, &file->compression, &unsized);
+    r = detect_file_format(w, file->path, file->stored, file->size, file, &unsized);
     return r < 0 ? r : 0;
 }
 
@@ -414,6 +416,23 @@ static int add_path_list(struct input_walk *w, const char *paths)
     return r;
 }
 
+/* Rows of text and rows of columns have no common form. */
+static int check_same_kind(struct input_walk *w)
+{
+    struct input_list *list = w->list;
+    for (uint64_t i = 0; i < list->count; i++) {
+        const struct input_file *file = &list->files[i];
+        if ((file->format != 0) != (list->files[0].format != 0))
+            return input_record_bad_path(w, GLINT_E_INPUT_FORMAT, file->path,
+                                         file->format != 0
+                                             ? "a file of columns beside files of text"
+                                             : "no file of columns, as others are",
+                                         "read them by two jobs");
+    }
+    list->has_columns = list->count > 0 && list->files[0].format != 0;
+    return 0;
+}
+
 static int report_bad_paths(const struct input_walk *w)
 {
     if (w->bad_count == 0) return 0;
@@ -435,6 +454,7 @@ int input_list_resolve(struct env *env, const char *paths, enum input_content co
                      env->stat(env, path_from_file_url(paths), &stat) == 0;
     int r = one ? add_input_path(&w, paths) : add_path_list(&w, paths);
     if (r == 0) r = copy_pipes(&w);
+    if (r == 0 && w.bad_count == 0) r = check_same_kind(&w);
     return r < 0 ? r : report_bad_paths(&w);
 }
 

@@ -26,6 +26,7 @@ struct input_file {
     bool detect; /* a small object that nothing was read of: its reader detects the compression */
     bool pipe;   /* standard input or a FIFO: `stored` is its copy */
     enum compression compression;     /* by its first bytes (text only), or else by its name */
+    uint8_t format;                   /* enum format_kind: a file of columns; 0: none */
     bool nul_is_text;                 /* of the list: for its reader */
     int cancelled;                    /* of the list: while the driver reads it */
     const struct column_map *columns; /* input/column_map.h; NULL: rows stay as they are */
@@ -35,6 +36,18 @@ struct input_file {
 /* The path of input whose lines another engine feeds (context_config.stdin_tasks). */
 #define SPLIT_STDIN "-"
 
+/* What rows of files of columns have: some of the files' columns, by name. */
+struct row_column {
+    uint32_t field; /* of the row, from 0; ascending */
+    const char *name;
+};
+
+struct row_layout {
+    uint32_t fields; /* of a row; those without a column are empty */
+    uint32_t count;
+    const struct row_column *columns;
+};
+
 /* A range of one file. A line belongs to the piece that contains its first byte. In a compressed
  * file offset and length count decompressed bytes; a file that is read whole, and an empty
  * one, has (0, SPLIT_TO_END).
@@ -42,7 +55,9 @@ struct input_file {
  * A file of many frames is cut between them. Such a piece is a range of the file on disk, whose
  * decompressed size is unknown: offset and length count from the start of its first frame. It has
  * the lines whose first byte is in [1, size of its frames], so that it need not look at the frame
- * before; the file's first piece starts at 0. */
+ * before; the file's first piece starts at 0.
+ *
+ * Of a file of columns, offset and length count its pieces: row groups, record batches. */
 struct split_piece {
     const char *path;
     const char *stored;      /* the path to open; NULL: `path`, which is the name in messages */
@@ -54,6 +69,8 @@ struct split_piece {
     const struct remote_identity *remote; /* of an object at a URL; NULL: a file */
     bool detect;                          /* struct input_file's */
     bool header;                          /* skip the first line; with offset 0 only */
+    uint8_t format;                       /* enum format_kind: a file of columns; 0: none */
+    const struct row_layout *layout;      /* of its rows; NULL: no file of columns */
     bool nul_is_text;                     /* struct input_file's */
     uint8_t csv;  /* rows are records of CSV with this delimiter (input/csv.h); 0: lines */
     bool records; /* of CSV, unchanged */
@@ -77,6 +94,7 @@ static inline struct split_piece split_whole_file(const struct input_file *file)
                                 .remote = file->remote,
                                 .detect = file->detect,
                                 .nul_is_text = file->nul_is_text,
+                                .format = file->format,
                                 .cancelled = file->cancelled,
                                 .columns = file->columns};
 }
@@ -130,8 +148,12 @@ struct input_list {
     bool records;       /* of CSV stay as they are */
     struct buffer json; /* lines are objects of JSON: the pointers to their values (json_line.h) */
     bool json_lines;
-    struct input_columns columns; /* in the arena */
-    struct glint_slice nulls;     /* as struct split_piece has them; in the arena */
+    struct input_columns columns;       /* in the arena */
+    bool has_columns;                   /* all files are files of columns */
+    bool accepts_columns;               /* the job can read those */
+    const struct column_schema *schema; /* of those files, once it was read (input/column_file.h) */
+    const struct row_layout *layout; /* the columns that the job needs; NULL: all; in the arena */
+    struct glint_slice nulls;        /* as struct split_piece has them; in the arena */
     uint64_t capacity;
     struct input_dir *dirs;
     uint64_t dir_count, dir_capacity;

@@ -135,6 +135,7 @@ static int skip_to_offset(struct input_stream *s, uint64_t offset)
 static uint64_t expected_end(const struct split_piece *piece)
 {
     const uint64_t size = piece->file_size, tail = READ_TAIL_BYTES;
+    if (piece->format != 0) return 0; /* ranges are read one by one */
     uint64_t end = piece->frames_end;
     if (piece->compression == COMPRESSION_NONE && piece->length != SPLIT_TO_END)
         end = piece->offset + piece->length;
@@ -277,6 +278,17 @@ int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
     s->at += size;
     s->ended = s->at == s->piece->file_size;
     return n;
+}
+
+int input_stream_read_at(struct input_stream *s, void *out, uint64_t size, uint64_t offset)
+{
+    assert(s->open && s->decompressor == NULL && size > 0);
+    if (offset > s->piece->file_size || size > s->piece->file_size - offset)
+        return error_set(s->error, GLINT_E_INPUT_DAMAGED, "write the file again, or leave it out",
+                         "%s: it refers to bytes beyond its end", s->piece->path);
+    const int64_t n = input_source_read(&s->source, out, size, offset, s->error);
+    if (n < 0) return (int)n;
+    return (uint64_t)n < size ? set_input_changed(s, "it was truncated", false) : 0;
 }
 
 uint64_t input_stream_disk_offset(const struct input_stream *s)

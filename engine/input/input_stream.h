@@ -64,6 +64,9 @@ int input_stream_open_next(struct input_stream *s, struct glint_task *task,
  * end of the file, s->ended is then set, and once after the piece's frames, which sets
  * s->past_frames. */
 int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size);
+/* Reads all `size` > 0 bytes at `offset`, of a file that is not compressed: of an object in one
+ * request. Returns 0 or a code. */
+int input_stream_read_at(struct input_stream *s, void *out, uint64_t size, uint64_t offset);
 /* Returns INPUT_CHANGED if the file's size or time of modification has changed. Call it after the
  * last read: a change before may have given wrong bytes. */
 int input_stream_check_unchanged(struct input_stream *s);

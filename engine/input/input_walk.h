@@ -49,7 +49,7 @@ int input_record_bad_path(struct input_walk *w, enum glint_code code, const char
 /* Returns 1 if a file with these first bytes can be read, and sets *out; 0 if it was recorded as
  * bad. `name` may tell the compression. */
 int input_detect_format(struct input_walk *w, const char *path, const char *name,
-                        const uint8_t *head, uint64_t size, enum compression *out);
+                        const uint8_t *head, uint64_t size, struct input_file *out);
 /* Adds a file to the list, with copies of its paths. Returns 0, NO_MEMORY or INTERRUPTED. */
 int input_append_file(struct input_walk *w, const struct input_file *file);
 /* Adds the objects of a URL (input/remote_list.c). Returns 0 or a code. */

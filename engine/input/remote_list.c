@@ -484,7 +484,7 @@ static int identify_object(struct input_walk *w, struct remote_reader *reader, c
     path[size] = '\0';
     const uint64_t used = w->list->content == INPUT_TEXT ? (uint64_t)n : 0;
     if (!remote_identity_is_directory(&identity) &&
-        input_detect_format(w, name, path, head, used, &file->compression) == 0)
+        input_detect_format(w, name, path, head, used, file) == 0)
         return 0;
     return set_identity(w, &identity, file);
 }
@@ -565,8 +565,9 @@ static int compare_listed(const void *a, const void *b)
 /* Whether the list says all that is needed of it: a small object is read once, by its task. */
 static bool is_listed_whole(const struct url_list *l, const struct url_entry *e)
 {
-    return e->known &&
-           (l->walk->list->content != INPUT_TEXT || e->identity.size <= REMOTE_SMALL_BYTES_MAX);
+    if (!e->known) return false;
+    return l->walk->list->content != INPUT_TEXT ||
+           (e->identity.size <= REMOTE_SMALL_BYTES_MAX && !format_is_columns_name(e->url));
 }
 
 static void start_entry(struct url_list *l, struct url_entry *e)

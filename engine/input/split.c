@@ -1,6 +1,7 @@
 /* Divides the input into splits: by bytes, which opens only compressed files, or by lines. */
 #include "engine/input/split.h"
 
+#include "engine/input/column_file.h"
 #include "engine/input/column_map.h"
 #include "engine/input/csv.h"
 #include "engine/input/format.h"
@@ -26,7 +27,7 @@ struct frame_scan {
 
 /* ---- Encoding of splits for the message that sends a task to an executor. */
 
-#define PIECE_FIELDS 17
+#define PIECE_FIELDS 19
 
 enum remote_number {
     REMOTE_FILE,
@@ -65,6 +66,24 @@ static void pack_columns(struct packer *p, const struct column_map *map,
     }
 }
 
+/* As pack_columns. */
+static void pack_layout(struct packer *p, const struct row_layout *layout,
+                        const struct row_layout *before)
+{
+    if (layout == NULL || layout == before) {
+        pack_array(p, layout != NULL);
+        if (layout != NULL) pack_u64(p, 1);
+        return;
+    }
+    pack_array(p, 2 + 2 * (uint64_t)layout->count);
+    pack_u64(p, 2);
+    pack_u64(p, layout->fields);
+    for (uint32_t i = 0; i < layout->count; i++) {
+        pack_u64(p, layout->columns[i].field);
+        pack_text(p, layout->columns[i].name);
+    }
+}
+
 bool split_encode(const struct split *split, struct buffer *out)
 {
     assert(split->count > 0 && split->count <= SPLIT_FILES_MAX);
@@ -91,6 +110,8 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_text(&p, piece->remote != NULL ? piece->remote->version : NULL);
         pack_columns(&p, piece->columns, i > 0 ? piece[-1].columns : NULL);
         pack_bytes(&p, piece->nulls);
+        pack_u64(&p, piece->format);
+        pack_layout(&p, piece->layout, i > 0 ? piece[-1].layout : NULL);
     }
     const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
     packer_fini(&p);
@@ -152,9 +173,47 @@ static int decode_columns(struct unpacker *fields, struct arena *arena,
     return unpack_u64(&u, 1) == 1 && unpack_is_complete(&u) && before != NULL ? 1 : 0;
 }
 
+/* `count`: of the array's elements, but the first two. */
+static int decode_row_layout(struct unpacker *u, uint64_t count, struct arena *arena,
+                             const struct row_layout **out)
+{
+    char name[PATH_MAX];
+    struct row_layout *layout = arena_alloc(arena, sizeof *layout);
+    struct row_column *columns = arena_alloc(arena, (count / 2 + 1) * sizeof *columns);
+    if (layout == NULL || columns == NULL) return -1;
+    *layout = (struct row_layout){.fields = (uint32_t)unpack_u64(u, HEADER_COLUMNS_MAX),
+                                  .count = (uint32_t)(count / 2),
+                                  .columns = columns};
+    for (uint32_t i = 0; i < layout->count; i++) {
+        columns[i].field = (uint32_t)unpack_u64(u, UINT32_MAX);
+        unpack_text(u, name, sizeof name);
+        columns[i].name = arena_strdup(arena, name);
+        if (columns[i].name == NULL) return -1;
+        if (columns[i].field >= layout->fields ||
+            (i > 0 && columns[i].field <= columns[i - 1].field))
+            return 0;
+    }
+    *out = layout;
+    return unpack_is_complete(u) ? 1 : 0;
+}
+
+/* `before`: of the piece before, or NULL. */
+static int decode_layout(struct unpacker *fields, struct arena *arena,
+                         const struct row_layout *before, struct split_piece *out)
+{
+    struct unpacker u = unpack_array(fields);
+    const uint64_t count = u.count;
+    if (count == 0) return unpack_is_complete(&u) ? 1 : 0;
+    const uint64_t form = unpack_u64(&u, 2);
+    if (form == 2 && count >= 2 && count % 2 == 0 && count / 2 <= HEADER_COLUMNS_MAX)
+        return decode_row_layout(&u, count - 2, arena, &out->layout);
+    out->layout = before;
+    return form == 1 && unpack_is_complete(&u) && before != NULL ? 1 : 0;
+}
+
 /* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
  * of them cannot overflow in the readers. */
-static int decode_piece(struct unpacker *u, struct arena *arena, const struct column_map *before,
+static int decode_piece(struct unpacker *u, struct arena *arena, const struct split_piece *before,
                         struct split_piece *out)
 {
     char path[PATH_MAX], stored[PATH_MAX];
@@ -178,13 +237,19 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct co
     out->frames_end = unpack_u64(&fields, INT64_MAX);
     const uint64_t number = unpack_u64(&fields, REMOTE_NUMBERS - 1);
     unpack_text(&fields, remote.version, sizeof remote.version);
-    const int columns = decode_columns(&fields, arena, before, out);
+    const int columns =
+        decode_columns(&fields, arena, before != NULL ? before->columns : NULL, out);
     if (columns <= 0) return columns;
     const struct glint_slice nulls = unpack_bytes(&fields);
+    out->format = (uint8_t)unpack_u64(&fields, FORMAT_ORC);
+    const int layout = decode_layout(&fields, arena, before != NULL ? before->layout : NULL, out);
+    if (layout <= 0) return layout;
+    if ((out->format != 0) != (out->layout != NULL)) return 0;
     if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;
     const bool compressed = out->compression != COMPRESSION_NONE;
     /* The decompressed size is not known here. */
-    const uint64_t most = compressed ? INT64_MAX : out->file_size;
+    const uint64_t most = out->format != 0 ? UINT32_MAX : compressed ? INT64_MAX : out->file_size;
+    if (out->format != 0 && (compressed || out->csv != 0 || out->header || json)) return 0;
     if (out->offset > most || (out->header && out->offset > 0)) return 0;
     const bool whole = out->length == SPLIT_TO_END && (compressed || out->offset == 0);
     if (out->length > most - out->offset && !whole) return 0;
@@ -217,7 +282,7 @@ static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *
     *out = (struct split){.pieces = pieces, .count = (uint32_t)u->count};
     int r = 1;
     for (uint32_t i = 0; r > 0 && i < out->count; i++)
-        r = decode_piece(u, arena, i > 0 ? pieces[i - 1].columns : NULL, &pieces[i]);
+        r = decode_piece(u, arena, i > 0 ? &pieces[i - 1] : NULL, &pieces[i]);
     return r;
 }
 
@@ -379,7 +444,7 @@ static int add_split_piece(struct split_builder *p, const struct input_file *fil
     *piece = split_whole_file(file);
     piece->offset = offset;
     piece->length = length;
-    piece->header = p->header && offset == 0;
+    piece->header = p->header && offset == 0 && file->format == 0;
     piece->csv = p->csv;
     piece->records = p->records;
     piece->json = p->json;
@@ -531,6 +596,28 @@ static int split_csv(struct split_builder *p, const struct input_file *file)
     return r;
 }
 
+/* Pieces of files of columns: neighbours as long as they fit a split. */
+static int split_columns(struct split_builder *p, const struct input_list *list, uint64_t file)
+{
+    const struct column_schema *schema = list->schema;
+    const uint32_t start = schema->starts[file], end = schema->starts[file + 1];
+    int r = 0;
+    for (uint32_t i = start; r == 0 && i < end; i++) {
+        struct split_piece *last = p->count > 0 ? &p->pieces[p->count - 1] : NULL;
+        const uint64_t bytes = schema->pieces[i].bytes, at = i - start;
+        const bool joins = at > 0 && last != NULL && last->offset + last->length == at &&
+                           p->used_bytes + bytes <= p->split_bytes;
+        if (joins) {
+            last->length++;
+            p->used_bytes += bytes;
+            continue;
+        }
+        r = add_piece_to_split(p, &list->files[file], at, 1, bytes);
+        if (r == 0) p->pieces[p->count - 1].layout = list->layout;
+    }
+    return r;
+}
+
 /* Cuts a file into ranges whose sizes differ by at most one byte. */
 static int split_file(struct split_builder *p, const struct input_file *file)
 {
@@ -600,7 +687,8 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
                               .nulls = list->nulls};
     if (split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
     int r = 0;
-    for (uint64_t i = 0; r == 0 && i < list->count; i++) r = add(&p, &list->files[i]);
+    for (uint64_t i = 0; r == 0 && i < list->count; i++)
+        r = list->has_columns ? split_columns(&p, list, i) : add(&p, &list->files[i]);
     if (r == 0) r = finish_splits(&p, out);
     split_builder_fini(&p);
     return r;

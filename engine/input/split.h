@@ -41,11 +41,11 @@ void splits_fini(struct splits *splits);
 
 /* Appends the split as msgpack: [[path, stored or nil, offset, length, file_size, mtime_ns,
  * compression, header, csv, json, pointers, frames_start, frames_end, remote, version, columns,
- * nulls], ...]; header: 1, and 2 if NUL bytes are text, 4 if records of CSV stay as they are; json:
- * 0 or 1; remote: 0 a file, 1 an object that is sent in ranges, 2 as a whole, 3 one whose
- * compression its reader detects; columns: [], [1] those of the piece before, or [separator,
- * fields, from, count, from, count, ...]; nulls: empty if nothing is null. Returns false when out
- * of memory. */
+ * nulls, format, layout], ...]; header: 1, and 2 if NUL bytes are text, 4 if records of CSV stay as
+ * they are; json: 0 or 1; remote: 0 a file, 1 an object that is sent in ranges, 2 as a whole, 3 one
+ * whose compression its reader detects; columns: [], [1] those of the piece before, or [separator,
+ * fields, from, count, from, count, ...]; nulls: empty if nothing is null; layout: [], [1]
+ * that of the piece before, or [2, fields, field, name, ...]. Returns false when out of memory. */
 bool split_encode(const struct split *split, struct buffer *out);
 /* Decodes and checks a split. `out` is allocated in `arena` and does not point into `bytes`.
  * Returns 0, PROTOCOL or NO_MEMORY. */

@@ -194,6 +194,13 @@ struct runner {
     bool (*accumulator)(struct driver *d, const char *name, struct glint_cell *out);
 };
 
+struct probed_source {
+    struct glint_rdd *rdd; /* NULL: it could not be made */
+    struct glint_error error;
+    const char *paths;
+    struct probed_source *next;
+};
+
 /* The public context. */
 struct glint {
     struct context_config config; /* with defaults filled in */
@@ -217,6 +224,9 @@ struct glint {
     /* The delimiter of its input, and so of text outputs, that are CSV; JSON_ROW: rows of JSON
      * lines; 0: plain lines. */
     uint8_t csv;
+    /* Sources that were made to look at their files (glint_probe_columns), until textFile with the
+     * same paths takes them. */
+    struct probed_source *probed;
     bool noted_columns;               /* a note said that files have other columns */
     struct glint_slice nulls;         /* of that input (input/csv.h) */
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */

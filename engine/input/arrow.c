@@ -1,0 +1,761 @@
+/* See arrow.h. The formats of types are those of the specification of the C data interface. */
+#include "engine/input/arrow.h"
+
+#include "engine/base/json.h"
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Schemas */
+
+static bool parse_number(const char **at, int32_t min, int32_t max, int32_t *out)
+{
+    char *end;
+    if ((**at < '0' || **at > '9') && **at != '-') return false;
+    const long value = strtol(*at, &end, 10); /* LONG_MAX if it is too large */
+    if (value < min || value > max) return false;
+    *out = (int32_t)value;
+    *at = end;
+    return true;
+}
+
+static bool parse_unit(char letter, enum arrow_unit *out)
+{
+    static const char letters[] = "smun";
+    static const enum arrow_unit units[] = {ARROW_SECONDS, ARROW_MILLIS, ARROW_MICROS, ARROW_NANOS};
+    const char *found = letter != '\0' ? strchr(letters, letter) : NULL;
+    if (found != NULL) *out = units[found - letters];
+    return found != NULL;
+}
+
+/* A format of one letter. */
+static bool parse_letter(char letter, struct arrow_field *out)
+{
+    static const struct {
+        char letter;
+        enum arrow_type type;
+    } types[] = {{'n', ARROW_NULL},       {'b', ARROW_BOOL},        {'c', ARROW_I8},
+                 {'C', ARROW_U8},         {'s', ARROW_I16},         {'S', ARROW_U16},
+                 {'i', ARROW_I32},        {'I', ARROW_U32},         {'l', ARROW_I64},
+                 {'L', ARROW_U64},        {'e', ARROW_F16},         {'f', ARROW_F32},
+                 {'g', ARROW_F64},        {'u', ARROW_UTF8},        {'z', ARROW_BINARY},
+                 {'U', ARROW_LARGE_UTF8}, {'Z', ARROW_LARGE_BINARY}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (types[i].letter != letter) continue;
+        out->type = types[i].type;
+        return true;
+    }
+    return false;
+}
+
+/* tdD, ttm, tsu:zone, tDn */
+static bool parse_time(const char *format, struct arrow_field *out)
+{
+    const char kind = format[1], unit = kind != '\0' ? format[2] : '\0';
+    if (kind == 'd' && (unit == 'D' || unit == 'm') && format[3] == '\0') {
+        out->type = unit == 'D' ? ARROW_DATE32 : ARROW_DATE64;
+        return true;
+    }
+    if (!parse_unit(unit, &out->unit)) return false;
+    if (kind == 's' && format[3] == ':') {
+        out->type = ARROW_TIMESTAMP;
+        out->zoned = format[4] != '\0';
+        return true;
+    }
+    if (format[3] != '\0') return false;
+    out->type = kind == 'D'                 ? ARROW_DURATION
+                : out->unit <= ARROW_MILLIS ? ARROW_TIME32
+                                            : ARROW_TIME64;
+    return kind == 'D' || kind == 't';
+}
+
+/* d:precision,scale or d:precision,scale,bits */
+static bool parse_decimal(const char *format, struct arrow_field *out)
+{
+    const char *at = format + 2;
+    int32_t precision, bits = 128;
+    if (format[1] != ':' || !parse_number(&at, 1, 76, &precision) || *at++ != ',' ||
+        !parse_number(&at, -76, 76, &out->scale))
+        return false;
+    if (*at == ',' && (at++, !parse_number(&at, 32, 256, &bits))) return false;
+    out->type = ARROW_DECIMAL;
+    out->width = (uint32_t)bits / 8;
+    return *at == '\0' && (bits == 32 || bits == 64 || bits == 128 || bits == 256);
+}
+
+static bool parse_nested(const char *format, struct arrow_field *out)
+{
+    static const struct {
+        const char *format;
+        enum arrow_type type;
+    } types[] = {{"+l", ARROW_LIST},
+                 {"+L", ARROW_LARGE_LIST},
+                 {"+s", ARROW_STRUCT},
+                 {"+m", ARROW_MAP},
+                 {"+r", ARROW_RUN_END}};
+    int32_t width;
+    const char *at = format + 3;
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (strcmp(types[i].format, format) != 0) continue;
+        out->type = types[i].type;
+        return true;
+    }
+    if (strncmp(format, "+w:", 3) != 0 || !parse_number(&at, 0, INT32_MAX, &width)) return false;
+    out->type = ARROW_FIXED_LIST;
+    out->width = (uint32_t)width;
+    return *at == '\0';
+}
+
+static bool parse_format(const char *format, struct arrow_field *out)
+{
+    int32_t width;
+    const char *at = format + 2;
+    if (format[0] == '\0') return false;
+    if (format[1] == '\0') return parse_letter(format[0], out);
+    if (strcmp(format, "vu") == 0 || strcmp(format, "vz") == 0) {
+        out->type = format[1] == 'u' ? ARROW_UTF8_VIEW : ARROW_BINARY_VIEW;
+        return true;
+    }
+    if (format[0] == 't') return parse_time(format, out);
+    if (format[0] == 'd') return parse_decimal(format, out);
+    if (format[0] == '+') return parse_nested(format, out);
+    if (strncmp(format, "w:", 2) != 0 || !parse_number(&at, 0, INT32_MAX, &width)) return false;
+    out->type = ARROW_FIXED_BINARY;
+    out->width = (uint32_t)width;
+    return *at == '\0';
+}
+
+/* The number of children that the type has; -1: any. */
+static int64_t children_of(enum arrow_type type)
+{
+    switch (type) {
+    case ARROW_STRUCT: return -1;
+    case ARROW_RUN_END: return 2;
+    case ARROW_LIST:
+    case ARROW_LARGE_LIST:
+    case ARROW_FIXED_LIST:
+    case ARROW_MAP: return 1;
+    default: return 0;
+    }
+}
+
+static bool is_index(enum arrow_type type)
+{
+    return type >= ARROW_I8 && type <= ARROW_U64;
+}
+
+static const char *read_field(const struct ArrowSchema *s, struct arena *arena, unsigned depth,
+                              struct arrow_field *out);
+
+static const char *read_children(const struct ArrowSchema *s, struct arena *arena, unsigned depth,
+                                 struct arrow_field *out)
+{
+    const int64_t want = children_of(out->type);
+    if (s->n_children < 0 || s->n_children > ARROW_FIELDS_MAX ||
+        (want >= 0 && s->n_children != want))
+        return "a type has another number of parts than it must have";
+    struct arrow_field *children =
+        arena_alloc(arena, ((uint64_t)s->n_children + 1) * sizeof *children);
+    if (children == NULL) return "out of memory";
+    out->children = children;
+    out->child_count = (uint32_t)s->n_children;
+    for (uint32_t i = 0; i < out->child_count; i++) {
+        const char *problem = s->children[i] == NULL
+                                  ? "a part of a type is missing"
+                                  : read_field(s->children[i], arena, depth + 1, &children[i]);
+        if (problem != NULL) return problem;
+    }
+    if (out->type == ARROW_MAP &&
+        (children[0].type != ARROW_STRUCT || children[0].child_count != 2))
+        return "a map is no list of pairs";
+    if (out->type == ARROW_RUN_END &&
+        ((children[0].type != ARROW_I16 && children[0].type != ARROW_I32 &&
+          children[0].type != ARROW_I64) ||
+         children[0].dictionary != NULL))
+        return "the ends of runs are no integers";
+    return NULL;
+}
+
+static const char *read_field(const struct ArrowSchema *s, struct arena *arena, unsigned depth,
+                              struct arrow_field *out)
+{
+    if (s->format == NULL) return "a type has no format";
+    *out = (struct arrow_field){
+        .name = arena_strdup(arena, s->name != NULL ? s->name : ""),
+        .format = arena_strdup(arena, s->dictionary != NULL && s->dictionary->format != NULL
+                                          ? s->dictionary->format
+                                          : s->format)};
+    if (out->name == NULL || out->format == NULL) return "out of memory";
+    if (depth > ARROW_DEPTH_MAX) return "types are nested too deeply";
+    if (!parse_format(s->format, out)) {
+        const char *problem = arena_format(
+            arena, "the type %s of column \"%s\" of Arrow cannot be read", s->format, out->name);
+        return problem != NULL ? problem : "out of memory";
+    }
+    const char *problem = read_children(s, arena, depth, out);
+    if (problem != NULL || s->dictionary == NULL) return problem;
+    if (!is_index(out->type)) return "the indexes of a dictionary are no integers";
+    struct arrow_field *values = arena_alloc(arena, sizeof *values);
+    if (values == NULL) return "out of memory";
+    out->dictionary = values;
+    return read_field(s->dictionary, arena, depth + 1, values);
+}
+
+const char *arrow_field_read(const struct ArrowSchema *schema, struct arena *arena,
+                             struct arrow_field *out)
+{
+    return read_field(schema, arena, 0, out);
+}
+
+/* ---- Checks */
+
+#define VIEW_BYTES  16
+#define VIEW_INLINE 12
+
+static bool has_offsets(enum arrow_type type)
+{
+    return (type >= ARROW_UTF8 && type <= ARROW_LARGE_BINARY) || type == ARROW_LIST ||
+           type == ARROW_LARGE_LIST || type == ARROW_MAP;
+}
+
+static bool has_large_offsets(enum arrow_type type)
+{
+    return type == ARROW_LARGE_UTF8 || type == ARROW_LARGE_BINARY || type == ARROW_LARGE_LIST;
+}
+
+static int64_t load_offset(enum arrow_type type, const void *offsets, int64_t i)
+{
+    assert(has_offsets(type));
+    return has_large_offsets(type) ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
+}
+
+static uint32_t load_u32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Buffers that every array of the type has. */
+static int64_t buffers_of(enum arrow_type type)
+{
+    if (type == ARROW_NULL || type == ARROW_RUN_END) return 0;
+    if (type == ARROW_STRUCT || type == ARROW_FIXED_LIST) return 1;
+    if (type == ARROW_UTF8_VIEW || type == ARROW_BINARY_VIEW) return 3;
+    return type >= ARROW_UTF8 && type <= ARROW_LARGE_BINARY ? 3 : 2;
+}
+
+/* Checks that the offsets rise, from 0 on. `*out_end` is the last one. */
+static const char *check_offsets(const struct arrow_field *f, const struct ArrowArray *a,
+                                 int64_t *out_end)
+{
+    const void *offsets = a->buffers[1];
+    *out_end = 0;
+    if (offsets == NULL) return a->length == 0 ? NULL : "an array has no offsets";
+    int64_t before = load_offset(f->type, offsets, a->offset);
+    if (before < 0) return "an offset is below 0";
+    bool falls = false;
+    for (int64_t i = a->offset + 1; i <= a->offset + a->length; i++) {
+        const int64_t offset = load_offset(f->type, offsets, i);
+        falls |= offset < before;
+        before = offset;
+    }
+    *out_end = before;
+    return falls ? "offsets of an array fall" : NULL;
+}
+
+/* The last buffer has the sizes of those of long values. */
+static const char *check_views(const struct ArrowArray *a)
+{
+    assert(a->n_buffers >= 3);
+    const int64_t count = a->n_buffers - 3;
+    const int64_t *sizes = a->buffers[a->n_buffers - 1];
+    if (a->length > 0 && a->buffers[1] == NULL) return "an array has no views";
+    if (count > 0 && sizes == NULL) return "an array of views has no sizes of its buffers";
+    for (int64_t i = a->offset; i < a->offset + a->length; i++) {
+        const uint8_t *view = (const uint8_t *)a->buffers[1] + i * VIEW_BYTES;
+        const uint32_t size = load_u32(view);
+        if (size > INT32_MAX) return "a view has a size below 0";
+        if (size <= VIEW_INLINE) continue;
+        const uint32_t buffer = load_u32(view + 8), offset = load_u32(view + 12);
+        if (buffer >= count || sizes[buffer] < 0 || a->buffers[2 + buffer] == NULL ||
+            (int64_t)offset + size > sizes[buffer])
+            return "a view is outside of its buffer";
+    }
+    return NULL;
+}
+
+static int64_t load_integer(enum arrow_type type, const void *data, int64_t i)
+{
+    switch (type) {
+    case ARROW_I8: return ((const int8_t *)data)[i];
+    case ARROW_U8: return ((const uint8_t *)data)[i];
+    case ARROW_I16: return ((const int16_t *)data)[i];
+    case ARROW_U16: return ((const uint16_t *)data)[i];
+    case ARROW_I32: return ((const int32_t *)data)[i];
+    case ARROW_U32: return ((const uint32_t *)data)[i];
+    default: return ((const int64_t *)data)[i]; /* U64, as an index: negative if it is too large */
+    }
+}
+
+static bool is_valid(const struct ArrowArray *a, int64_t row)
+{
+    assert(row >= 0 && row < a->length);
+    const uint8_t *bits = a->n_buffers > 0 ? a->buffers[0] : NULL;
+    const int64_t at = a->offset + row;
+    return bits == NULL || (bits[at / 8] >> at % 8 & 1) != 0;
+}
+
+static const char *check_dictionary(const struct arrow_field *f, const struct ArrowArray *a)
+{
+    assert(f->dictionary != NULL && is_index(f->type));
+    if (a->dictionary == NULL) return "an array has no dictionary";
+    const char *problem = arrow_array_check(f->dictionary, a->dictionary);
+    if (problem != NULL) return problem;
+    const int64_t size = a->dictionary->length;
+    for (int64_t i = 0; i < a->length; i++) {
+        const int64_t index = load_integer(f->type, a->buffers[1], a->offset + i);
+        if ((index < 0 || index >= size) && is_valid(a, i))
+            return "an index is outside of its dictionary";
+    }
+    return NULL;
+}
+
+/* Ends of runs rise, and cover the rows. */
+static const char *check_runs(const struct arrow_field *f, const struct ArrowArray *a)
+{
+    assert(f->type == ARROW_RUN_END && a->n_children == 2);
+    const struct ArrowArray *ends = a->children[0], *values = a->children[1];
+    if (ends->null_count != 0 && ends->n_buffers > 0 && ends->buffers[0] != NULL)
+        return "an end of a run is null";
+    if (ends->length > values->length) return "runs have fewer values than ends";
+    int64_t before = 0;
+    for (int64_t i = 0; i < ends->length; i++) {
+        const int64_t end = load_integer(f->children[0].type, ends->buffers[1], ends->offset + i);
+        if (end <= before) return "ends of runs do not rise";
+        before = end;
+    }
+    return before >= a->offset + a->length ? NULL : "runs end before the array does";
+}
+
+/* How many values a child must have. */
+static const char *check_child_lengths(const struct arrow_field *f, const struct ArrowArray *a,
+                                       int64_t end)
+{
+    if (f->type == ARROW_RUN_END) return check_runs(f, a);
+    int64_t least = end;
+    if (f->type == ARROW_STRUCT) least = a->offset + a->length;
+    if (f->type == ARROW_FIXED_LIST &&
+        __builtin_mul_overflow(a->offset + a->length, (int64_t)f->width, &least))
+        return "an array is too long";
+    for (uint32_t i = 0; i < f->child_count; i++)
+        if (a->children[i]->length < least) return "a part of an array is too short";
+    return NULL;
+}
+
+static const char *check_children(const struct arrow_field *f, const struct ArrowArray *a)
+{
+    if (a->n_children != f->child_count)
+        return "an array has another number of parts than its type";
+    for (uint32_t i = 0; i < f->child_count; i++) {
+        const char *problem = a->children[i] == NULL
+                                  ? "a part of an array is missing"
+                                  : arrow_array_check(&f->children[i], a->children[i]);
+        if (problem != NULL) return problem;
+    }
+    return NULL;
+}
+
+const char *arrow_array_check(const struct arrow_field *f, const struct ArrowArray *a)
+{
+    const bool views = f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW;
+    int64_t end = 0;
+    if (a->length < 0 || a->offset < 0 || a->length > INT64_MAX / 64 - a->offset)
+        return "an array has an impossible length";
+    if (a->n_buffers < buffers_of(f->type) || (!views && a->n_buffers > buffers_of(f->type)))
+        return "an array has another number of buffers than its type";
+    if (a->n_buffers > 0 && a->buffers == NULL) return "an array has no buffers";
+    const char *problem = NULL;
+    if (views)
+        problem = check_views(a);
+    else if (has_offsets(f->type))
+        problem = check_offsets(f, a, &end);
+    else if (a->length > 0 && buffers_of(f->type) == 2 && a->buffers[1] == NULL)
+        problem = "an array has no values";
+    if (problem == NULL && end > 0 && buffers_of(f->type) == 3 && !views && a->buffers[2] == NULL)
+        problem = "an array has no values";
+    if (problem == NULL) problem = check_children(f, a);
+    if (problem == NULL && f->child_count > 0) problem = check_child_lengths(f, a, end);
+    if (problem == NULL && f->dictionary != NULL) problem = check_dictionary(f, a);
+    return problem;
+}
+
+/* ---- Values */
+
+/* The run that the row belongs to. */
+static int64_t run_of(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
+{
+    assert(f->type == ARROW_RUN_END && row >= 0 && row < a->length);
+    const struct ArrowArray *ends = a->children[0];
+    int64_t low = 0, high = ends->length - 1;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        const int64_t end =
+            load_integer(f->children[0].type, ends->buffers[1], ends->offset + middle);
+        if (end > a->offset + row)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+bool arrow_is_null(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
+{
+    assert(row >= 0 && row < a->length);
+    if (f->type == ARROW_NULL) return true;
+    if (f->type == ARROW_RUN_END)
+        return arrow_is_null(&f->children[1], a->children[1], run_of(f, a, row));
+    if (!is_valid(a, row)) return true;
+    if (f->dictionary == NULL) return false;
+    return arrow_is_null(f->dictionary, a->dictionary,
+                         load_integer(f->type, a->buffers[1], a->offset + row));
+}
+
+bool arrow_is_bytes(const struct arrow_field *f)
+{
+    if (f->dictionary != NULL) return arrow_is_bytes(f->dictionary);
+    if (f->type == ARROW_RUN_END) return arrow_is_bytes(&f->children[1]);
+    return f->type >= ARROW_UTF8 && f->type <= ARROW_FIXED_BINARY;
+}
+
+struct glint_slice arrow_bytes(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
+{
+    assert(arrow_is_bytes(f) && row >= 0 && row < a->length);
+    const int64_t at = a->offset + row;
+    if (f->dictionary != NULL)
+        return arrow_bytes(f->dictionary, a->dictionary, load_integer(f->type, a->buffers[1], at));
+    if (f->type == ARROW_RUN_END)
+        return arrow_bytes(&f->children[1], a->children[1], run_of(f, a, row));
+    if (f->type == ARROW_FIXED_BINARY)
+        return (struct glint_slice){(const uint8_t *)a->buffers[1] + at * f->width, f->width};
+    if (f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW) {
+        const uint8_t *view = (const uint8_t *)a->buffers[1] + at * VIEW_BYTES;
+        const uint32_t size = load_u32(view);
+        if (size <= VIEW_INLINE) return (struct glint_slice){view + 4, size};
+        return (struct glint_slice){
+            (const uint8_t *)a->buffers[2 + load_u32(view + 8)] + load_u32(view + 12), size};
+    }
+    const int64_t start = load_offset(f->type, a->buffers[1], at);
+    const int64_t end = load_offset(f->type, a->buffers[1], at + 1);
+    /* Without any bytes there may be no buffer. */
+    const uint8_t *data = a->buffers[2] != NULL ? a->buffers[2] : (const uint8_t *)"";
+    return (struct glint_slice){data + start, (uint64_t)(end - start)};
+}
+
+bool arrow_is_i64(const struct arrow_field *f)
+{
+    if (f->dictionary != NULL) return arrow_is_i64(f->dictionary);
+    if (f->type == ARROW_RUN_END) return arrow_is_i64(&f->children[1]);
+    return f->type >= ARROW_I8 && f->type <= ARROW_I64;
+}
+
+int64_t arrow_i64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
+{
+    assert(arrow_is_i64(f) && row >= 0 && row < a->length);
+    if (f->type == ARROW_RUN_END)
+        return arrow_i64(&f->children[1], a->children[1], run_of(f, a, row));
+    const int64_t value = load_integer(f->type, a->buffers[1], a->offset + row);
+    return f->dictionary == NULL ? value : arrow_i64(f->dictionary, a->dictionary, value);
+}
+
+bool arrow_is_f64(const struct arrow_field *f)
+{
+    if (f->dictionary != NULL) return arrow_is_f64(f->dictionary);
+    if (f->type == ARROW_RUN_END) return arrow_is_f64(&f->children[1]);
+    return f->type >= ARROW_F16 && f->type <= ARROW_F64;
+}
+
+static double half_to_double(uint16_t half)
+{
+    const int exponent = half >> 10 & 31, fraction = half & 1023;
+    double value = exponent == 31  ? (fraction == 0 ? (double)INFINITY : (double)NAN)
+                   : exponent == 0 ? ldexp(fraction, -24)
+                                   : ldexp(fraction + 1024, exponent - 25);
+    return (half & 0x8000) != 0 ? -value : value;
+}
+
+double arrow_f64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
+{
+    assert(arrow_is_f64(f) && row >= 0 && row < a->length);
+    const int64_t at = a->offset + row;
+    if (f->dictionary != NULL)
+        return arrow_f64(f->dictionary, a->dictionary, load_integer(f->type, a->buffers[1], at));
+    if (f->type == ARROW_RUN_END)
+        return arrow_f64(&f->children[1], a->children[1], run_of(f, a, row));
+    if (f->type == ARROW_F64) return ((const double *)a->buffers[1])[at];
+    if (f->type == ARROW_F32) return (double)((const float *)a->buffers[1])[at];
+    return half_to_double(((const uint16_t *)a->buffers[1])[at]);
+}
+
+/* ---- Text */
+
+static bool append_text(struct buffer *out, const char *text, size_t size)
+{
+    return buffer_append(out, text, size);
+}
+
+static bool append_i64(struct buffer *out, int64_t value)
+{
+    char text[TEXT_NUMBER_MAX];
+    return append_text(out, text, text_format_i64(text, value));
+}
+
+/* Whether the text of `read` gives the half or float `value` back. */
+static bool rounds_to(double read, double value, bool half)
+{
+    if (!half) return (float)read == (float)value;
+    const int exponent = value == 0 ? -14 : ilogb(value);
+    return fabs(read - value) < ldexp(1, (exponent < -14 ? -14 : exponent) - 11);
+}
+
+static bool append_float(struct buffer *out, double value, bool half)
+{
+    char text[TEXT_NUMBER_MAX];
+    double shortest = value;
+    for (int digits = 1; isfinite(value) && digits < 9; digits++) {
+        text_format(text, sizeof text, "%.*e", digits - 1, value);
+        shortest = strtod(text, NULL);
+        if (rounds_to(shortest, value, half)) break;
+        shortest = value;
+    }
+    return append_text(out, text, text_format_f64(text, shortest));
+}
+
+/* Two's complement, little-endian, as decimal digits. */
+#define DECIMAL_WORDS 8
+static bool append_decimal(struct buffer *out, const uint8_t *bytes, uint32_t width, int32_t scale)
+{
+    assert(width <= sizeof(uint32_t[DECIMAL_WORDS]) && scale <= 76);
+    uint32_t words[DECIMAL_WORDS];
+    char digits[2 * 80], text[4 * 80];
+    size_t count = 0, size = 0;
+    const uint32_t n = width / 4;
+    memcpy(words, bytes, width);
+    const bool negative = (words[n - 1] >> 31) != 0;
+    uint64_t carry = negative;
+    for (uint32_t i = 0; negative && i < n; i++) {
+        carry += (uint32_t)~words[i];
+        words[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    bool left = true;
+    while (left) { /* the lowest digit first */
+        uint64_t rest = 0;
+        left = false;
+        for (uint32_t i = n; i-- > 0;) {
+            rest = rest << 32 | words[i];
+            words[i] = (uint32_t)(rest / 10);
+            rest %= 10;
+            left |= words[i] != 0;
+        }
+        digits[count++] = (char)('0' + rest);
+    }
+    while (scale > 0 && count <= (size_t)scale) digits[count++] = '0';
+    if (negative) text[size++] = '-';
+    while (count > 0) {
+        text[size++] = digits[--count];
+        if (scale > 0 && count == (size_t)scale) text[size++] = '.';
+    }
+    for (int32_t zeros = scale; zeros < 0; zeros++) text[size++] = '0';
+    return append_text(out, text, size);
+}
+
+/* Days since 1970 to a date of the proleptic Gregorian calendar; years beyond 9999 have a sign, as
+ * ISO 8601 says. */
+static bool append_date(struct buffer *out, int64_t days)
+{
+    char text[48];
+    const int64_t shifted = days + 719468; /* from 0000-03-01 */
+    const int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
+    const int64_t day_of_era = shifted - era * 146097;
+    const int64_t year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    const int64_t day_of_year =
+        day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    const int64_t part = (5 * day_of_year + 2) / 153;
+    const int64_t month = part < 10 ? part + 3 : part - 9;
+    const int64_t year = year_of_era + era * 400 + (month <= 2);
+    const bool plain = year >= 0 && year <= 9999;
+    text_format(text, sizeof text,
+                plain ? "%04" PRId64 "-%02" PRId64 "-%02" PRId64
+                      : "%+05" PRId64 "-%02" PRId64 "-%02" PRId64,
+                year, month, day_of_year - (153 * part + 2) / 5 + 1);
+    return append_text(out, text, strlen(text));
+}
+
+static int64_t units_per_second(enum arrow_unit unit)
+{
+    int64_t units = 1;
+    for (int i = 0; i < (int)unit; i++) units *= 10;
+    return units;
+}
+
+/* Units since midnight; fractions of a second only if there are any. */
+static bool append_time(struct buffer *out, int64_t units, enum arrow_unit unit)
+{
+    assert(units >= 0);
+    char text[64];
+    const int64_t per_second = units_per_second(unit), seconds = units / per_second;
+    int64_t fraction = units % per_second;
+    int digits = (int)unit;
+    text_format(text, sizeof text, "%02" PRId64 ":%02" PRId64 ":%02" PRId64, seconds / 3600,
+                seconds / 60 % 60, seconds % 60);
+    if (!append_text(out, text, strlen(text)) || fraction == 0) return fraction == 0;
+    while (digits > 3 && fraction % 1000 == 0) {
+        fraction /= 1000;
+        digits -= 3;
+    }
+    text_format(text, sizeof text, ".%0*" PRId64, digits, fraction);
+    return append_text(out, text, strlen(text));
+}
+
+static bool append_timestamp(struct buffer *out, int64_t units, enum arrow_unit unit, bool zoned)
+{
+    const int64_t per_day = units_per_second(unit) * 86400;
+    int64_t days = units / per_day, rest = units % per_day;
+    if (rest < 0) {
+        rest += per_day;
+        days--;
+    }
+    return append_date(out, days) && append_text(out, "T", 1) && append_time(out, rest, unit) &&
+           (!zoned || append_text(out, "Z", 1));
+}
+
+static bool append_duration_or_time(const struct arrow_field *f, int64_t value, struct buffer *out)
+{
+    const bool in_day = value >= 0 && value < units_per_second(f->unit) * 86400;
+    if (f->type == ARROW_DURATION || !in_day) return append_i64(out, value);
+    return append_time(out, value, f->unit);
+}
+
+static bool append_number(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
+                          struct buffer *out)
+{
+    const void *data = a->buffers[1];
+    const int64_t at = a->offset + row;
+    switch (f->type) {
+    case ARROW_BOOL: {
+        const bool value = (((const uint8_t *)data)[at / 8] >> at % 8 & 1) != 0;
+        return append_text(out, value ? "true" : "false", value ? 4 : 5);
+    }
+    case ARROW_U64: {
+        char text[TEXT_NUMBER_MAX];
+        text_format(text, sizeof text, "%" PRIu64, ((const uint64_t *)data)[at]);
+        return append_text(out, text, strlen(text));
+    }
+    case ARROW_F16:
+    case ARROW_F32: return append_float(out, arrow_f64(f, a, row), f->type == ARROW_F16);
+    case ARROW_F64: {
+        char text[TEXT_NUMBER_MAX];
+        return append_text(out, text, text_format_f64(text, ((const double *)data)[at]));
+    }
+    case ARROW_DECIMAL:
+        return append_decimal(out, (const uint8_t *)data + at * f->width, f->width, f->scale);
+    case ARROW_DATE32: return append_date(out, ((const int32_t *)data)[at]);
+    case ARROW_DATE64: {
+        const int64_t ms = ((const int64_t *)data)[at], day = 86400000;
+        return append_date(out, ms / day - (ms % day < 0));
+    }
+    case ARROW_TIMESTAMP:
+        return append_timestamp(out, ((const int64_t *)data)[at], f->unit, f->zoned);
+    case ARROW_TIME32: return append_duration_or_time(f, ((const int32_t *)data)[at], out);
+    case ARROW_TIME64:
+    case ARROW_DURATION: return append_duration_or_time(f, ((const int64_t *)data)[at], out);
+    default: return append_i64(out, load_integer(f->type, data, at));
+    }
+}
+
+static bool append_json(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
+                        struct buffer *out);
+
+static bool append_json_list(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
+                             struct buffer *out)
+{
+    assert(f->child_count == 1);
+    int64_t at = a->offset + row, from = at * f->width, to = from + f->width;
+    if (f->type != ARROW_FIXED_LIST) {
+        from = load_offset(f->type, a->buffers[1], at);
+        to = load_offset(f->type, a->buffers[1], at + 1);
+    }
+    bool ok = append_text(out, "[", 1);
+    for (int64_t i = from; ok && i < to; i++)
+        ok = (i == from || append_text(out, ",", 1)) &&
+             append_json(&f->children[0], a->children[0], i, out);
+    return ok && append_text(out, "]", 1);
+}
+
+static bool append_json_string(struct buffer *out, const void *data, uint64_t size)
+{
+    struct json j = {.failed = false};
+    json_text(&j, NULL, data, size);
+    const bool ok = !j.failed && buffer_append(out, j.out.data, j.out.size);
+    json_fini(&j);
+    return ok;
+}
+
+static bool append_json_struct(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
+                               struct buffer *out)
+{
+    assert(f->type == ARROW_STRUCT);
+    bool ok = append_text(out, "{", 1);
+    for (uint32_t i = 0; ok && i < f->child_count; i++) {
+        const char *name = f->children[i].name;
+        ok = (i == 0 || append_text(out, ",", 1)) && append_json_string(out, name, strlen(name)) &&
+             append_text(out, ":", 1) &&
+             append_json(&f->children[i], a->children[i], a->offset + row, out);
+    }
+    return ok && append_text(out, "}", 1);
+}
+
+/* A map is a list of structs {key, value}, as its keys may be of any type. */
+static bool append_json(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
+                        struct buffer *out)
+{
+    if (arrow_is_null(f, a, row)) return append_text(out, "null", 4);
+    if (f->dictionary != NULL)
+        return append_json(f->dictionary, a->dictionary,
+                           load_integer(f->type, a->buffers[1], a->offset + row), out);
+    if (f->type == ARROW_RUN_END)
+        return append_json(&f->children[1], a->children[1], run_of(f, a, row), out);
+    if (f->type == ARROW_STRUCT) return append_json_struct(f, a, row, out);
+    if (f->child_count > 0) return append_json_list(f, a, row, out);
+    if (arrow_is_bytes(f)) {
+        const struct glint_slice bytes = arrow_bytes(f, a, row);
+        return append_json_string(out, bytes.data, bytes.size);
+    }
+    const bool finite = !arrow_is_f64(f) || isfinite(arrow_f64(f, a, row));
+    const bool bare = f->type <= ARROW_DECIMAL && finite;
+    if (bare) return append_number(f, a, row, out);
+    return append_text(out, "\"", 1) && append_number(f, a, row, out) && append_text(out, "\"", 1);
+}
+
+bool arrow_append_text(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
+                       struct buffer *out)
+{
+    assert(!arrow_is_null(f, a, row));
+    if (f->dictionary != NULL)
+        return arrow_append_text(f->dictionary, a->dictionary,
+                                 load_integer(f->type, a->buffers[1], a->offset + row), out);
+    if (f->type == ARROW_RUN_END)
+        return arrow_append_text(&f->children[1], a->children[1], run_of(f, a, row), out);
+    if (f->child_count > 0 || f->type == ARROW_STRUCT) return append_json(f, a, row, out);
+    if (!arrow_is_bytes(f)) return append_number(f, a, row, out);
+    const struct glint_slice bytes = arrow_bytes(f, a, row);
+    return bytes.size == 0 || buffer_append(out, bytes.data, bytes.size);
+}

@@ -1,0 +1,97 @@
+/* Columns as arrays of Arrow's C data interface (input/format_library.h): what a schema says,
+ * checks of an array before its use, and the text of its values. Arrays come from outside: nothing
+ * is read before arrow_array_check has found it within its buffers, as far as the interface tells
+ * their sizes. Pure; any thread. */
+#ifndef GLINT_INPUT_ARROW_H
+#define GLINT_INPUT_ARROW_H
+
+#include "engine/base/mem.h"
+#include "engine/glint.h"
+#include "engine/input/format_library.h"
+
+enum arrow_type {
+    ARROW_NULL,
+    ARROW_BOOL,
+    ARROW_I8,
+    ARROW_U8,
+    ARROW_I16,
+    ARROW_U16,
+    ARROW_I32,
+    ARROW_U32,
+    ARROW_I64,
+    ARROW_U64,
+    ARROW_F16,
+    ARROW_F32,
+    ARROW_F64,
+    ARROW_DECIMAL, /* of `width` bytes: 4, 8, 16 or 32 */
+    ARROW_DATE32,  /* days */
+    ARROW_DATE64,  /* milliseconds */
+    ARROW_TIME32,
+    ARROW_TIME64,
+    ARROW_TIMESTAMP,
+    ARROW_DURATION,
+    ARROW_UTF8, /* offsets of 32 bits */
+    ARROW_BINARY,
+    ARROW_LARGE_UTF8, /* of 64 bits */
+    ARROW_LARGE_BINARY,
+    ARROW_UTF8_VIEW,
+    ARROW_BINARY_VIEW,
+    ARROW_FIXED_BINARY, /* of `width` bytes */
+    ARROW_LIST,
+    ARROW_LARGE_LIST,
+    ARROW_FIXED_LIST, /* of `width` values */
+    ARROW_STRUCT,
+    ARROW_MAP,
+    ARROW_RUN_END, /* run-end encoded: children run_ends and values */
+};
+
+/* Fractions of a second: 10^-digits. */
+enum arrow_unit { ARROW_SECONDS = 0, ARROW_MILLIS = 3, ARROW_MICROS = 6, ARROW_NANOS = 9 };
+
+/* A column or a part of one. */
+struct arrow_field {
+    const char *name,
+        *format; /* as the schema has them; a dictionary's format is that of its values */
+    enum arrow_type type;
+    uint32_t width;
+    int32_t scale;
+    enum arrow_unit unit;
+    bool zoned; /* TIMESTAMP: of a time zone; values are in UTC */
+    uint32_t child_count;
+    const struct arrow_field *children;
+    const struct arrow_field *dictionary; /* the values; `type` is that of the indexes; or NULL */
+};
+
+enum { ARROW_DEPTH_MAX = 64, ARROW_FIELDS_MAX = 1 << 20 };
+
+/* Reads a schema into `arena`. Returns NULL, or why it cannot be read (static, or in `arena`), also
+ * when out of memory. */
+const char *arrow_field_read(const struct ArrowSchema *schema, struct arena *arena,
+                             struct arrow_field *out);
+/* Checks the shape of an array of this field, its buffers, offsets and indexes. Returns NULL, or
+ * what is wrong (static). */
+const char *arrow_array_check(const struct arrow_field *field, const struct ArrowArray *array);
+
+/* Of an array that was checked; `row` < array->length. */
+bool arrow_is_null(const struct arrow_field *field, const struct ArrowArray *array, int64_t row);
+/* The bytes of a value that is not null, of a text or binary type: those of the dictionary, if
+ * there is one. Borrowed from the array. */
+struct glint_slice arrow_bytes(const struct arrow_field *field, const struct ArrowArray *array,
+                               int64_t row);
+/* Whether arrow_bytes may be called. */
+bool arrow_is_bytes(const struct arrow_field *field);
+/* Whether all values are integers that fit an i64, and such a value. */
+bool arrow_is_i64(const struct arrow_field *field);
+int64_t arrow_i64(const struct arrow_field *field, const struct ArrowArray *array, int64_t row);
+/* Whether the values are floating-point numbers, and such a value. */
+bool arrow_is_f64(const struct arrow_field *field);
+double arrow_f64(const struct arrow_field *field, const struct ArrowArray *array, int64_t row);
+
+/* Appends the text of a value that is not null: integers and decimals in decimal, a float as the
+ * shortest text that parses to it, true and false, dates and times by ISO 8601 (a timestamp of a
+ * time zone in UTC, with Z), a duration as its number of units, text and bytes as they are, lists,
+ * structs and maps as JSON. Returns false when out of memory. */
+bool arrow_append_text(const struct arrow_field *field, const struct ArrowArray *array, int64_t row,
+                       struct buffer *out);
+
+#endif

@@ -1,0 +1,399 @@
+/* See arrow_builder.h. */
+#include "engine/input/arrow_builder.h"
+
+#include "engine/base/text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool arrow_can_build(const struct arrow_field *f)
+{
+    if (f->dictionary != NULL || f->child_count > 0) return false;
+    switch (f->type) {
+    case ARROW_BOOL:
+    case ARROW_DATE32:
+    case ARROW_TIMESTAMP:
+    case ARROW_UTF8:
+    case ARROW_BINARY:
+    case ARROW_F32:
+    case ARROW_F64: return true;
+    case ARROW_DECIMAL: return f->width == 16 && f->scale >= 0;
+    default: return f->type >= ARROW_I8 && f->type <= ARROW_U64;
+    }
+}
+
+/* ---- Numbers */
+
+/* Reads up to 38 digits. Returns false if there are other bytes, or more digits. */
+static bool parse_digits(const uint8_t *p, uint64_t size, unsigned __int128 *out)
+{
+    unsigned __int128 value = 0;
+    if (size == 0 || size > 38) return false;
+    for (uint64_t i = 0; i < size; i++) {
+        if (p[i] < '0' || p[i] > '9') return false;
+        value = value * 10 + (p[i] - '0');
+    }
+    *out = value;
+    return true;
+}
+
+static bool cut_sign(struct glint_slice *text)
+{
+    const bool negative = text->size > 0 && text->data[0] == '-';
+    if (negative) *text = (struct glint_slice){text->data + 1, text->size - 1};
+    return negative;
+}
+
+/* Puts a value within the type's range. */
+static const char *put_integer(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
+                               uint32_t *out_size)
+{
+    static const uint8_t sizes[] = {
+        [ARROW_I8] = 1,  [ARROW_U8] = 1,  [ARROW_I16] = 2, [ARROW_U16] = 2,
+        [ARROW_I32] = 4, [ARROW_U32] = 4, [ARROW_I64] = 8, [ARROW_U64] = 8};
+    const uint32_t size = sizes[f->type], bits = 8 * size;
+    const bool is_signed = (f->type - ARROW_I8) % 2 == 0, negative = cut_sign(&text);
+    unsigned __int128 magnitude;
+    if (!parse_digits(text.data, text.size, &magnitude)) return "it is not an integer";
+    const unsigned __int128 one = 1;
+    const unsigned __int128 most = (one << (bits - is_signed)) - 1 + (negative && is_signed);
+    if (magnitude > most || (negative && !is_signed && magnitude > 0))
+        return "it is out of the range of its column's type";
+    const uint64_t value = (uint64_t)(negative ? -magnitude : magnitude);
+    memcpy(out, &value, size); /* little-endian, as Arrow's buffers */
+    *out_size = size;
+    return NULL;
+}
+
+static bool parse_float(struct glint_slice text, double *out)
+{
+    static const struct {
+        const char *text;
+        double value;
+    } special[] = {{"nan", (double)NAN}, {"inf", (double)INFINITY}, {"-inf", -(double)INFINITY}};
+    if (text_parse_f64(text.data, text.size, out)) return true;
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
+        if (text.size != strlen(special[i].text) ||
+            memcmp(text.data, special[i].text, text.size) != 0)
+            continue;
+        *out = special[i].value;
+        return true;
+    }
+    return false;
+}
+
+static const char *put_float(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
+                             uint32_t *out_size)
+{
+    double value;
+    if (!parse_float(text, &value)) return "it is not a number";
+    /* A float's shortest text, read as a double, is nearest to that float. */
+    const float small = (float)value;
+    *out_size = f->type == ARROW_F32 ? sizeof small : sizeof value;
+    if (f->type == ARROW_F32)
+        memcpy(out, &small, sizeof small);
+    else
+        memcpy(out, &value, sizeof value);
+    return NULL;
+}
+
+static const char *put_decimal(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
+                               uint32_t *out_size)
+{
+    assert(f->width == 16 && f->scale >= 0);
+    uint8_t digits[40];
+    const bool negative = cut_sign(&text);
+    const uint8_t *point = text.size > 0 ? memchr(text.data, '.', text.size) : NULL;
+    const uint64_t whole = point != NULL ? (uint64_t)(point - text.data) : text.size;
+    const uint64_t fraction = point != NULL ? text.size - whole - 1 : 0;
+    const uint64_t scale = (uint64_t)f->scale;
+    unsigned __int128 value;
+    if (fraction > scale || whole + scale > 38) return "it has more digits than its column's type";
+    if (whole == 0) return "it is not a decimal number";
+    memcpy(digits, text.data, whole);
+    if (fraction > 0) memcpy(digits + whole, point + 1, fraction);
+    memset(digits + whole + fraction, '0', scale - fraction);
+    if (!parse_digits(digits, whole + scale, &value)) return "it is not a decimal number";
+    if (negative) value = -value;
+    memcpy(out, &value, sizeof value);
+    *out_size = sizeof value;
+    return NULL;
+}
+
+/* ---- Times */
+
+/* Reads `count` digits at *at. */
+static bool take_digits(struct glint_slice text, uint64_t *at, uint32_t count, int64_t *out)
+{
+    *out = 0;
+    if (text.size - *at < count) return false;
+    for (uint32_t i = 0; i < count; i++, (*at)++) {
+        if (text.data[*at] < '0' || text.data[*at] > '9') return false;
+        *out = *out * 10 + (text.data[*at] - '0');
+    }
+    return true;
+}
+
+static bool take_byte(struct glint_slice text, uint64_t *at, char byte)
+{
+    if (*at >= text.size || text.data[*at] != (uint8_t)byte) return false;
+    (*at)++;
+    return true;
+}
+
+/* YYYY-MM-DD, or with a sign and more digits of the year, to days since 1970. */
+static bool take_date(struct glint_slice text, uint64_t *at, int64_t *out_days)
+{
+    static const uint8_t lengths[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const bool minus = take_byte(text, at, '-'), sign = minus || take_byte(text, at, '+');
+    uint32_t year_digits = 4;
+    int64_t year, month, day;
+    while (sign && year_digits < 9 && *at + year_digits < text.size &&
+           text.data[*at + year_digits] != '-')
+        year_digits++;
+    if (!take_digits(text, at, year_digits, &year) || !take_byte(text, at, '-') ||
+        !take_digits(text, at, 2, &month) || !take_byte(text, at, '-') ||
+        !take_digits(text, at, 2, &day) || month < 1 || month > 12 || day < 1 ||
+        day > lengths[month - 1])
+        return false;
+    if (minus) year = -year;
+    const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    if (month == 2 && day == 29 && !leap) return false;
+    const int64_t from_march = year - (month <= 2);
+    const int64_t era = (from_march >= 0 ? from_march : from_march - 399) / 400;
+    const int64_t year_of_era = from_march - era * 400;
+    const int64_t day_of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    *out_days = era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 +
+                day_of_year - 719468;
+    return true;
+}
+
+/* HH:MM:SS with a fraction of at most the unit's digits. */
+static bool take_time(struct glint_slice text, uint64_t *at, enum arrow_unit unit,
+                      int64_t *out_units)
+{
+    int64_t hour, minute, second, units;
+    if (!take_digits(text, at, 2, &hour) || !take_byte(text, at, ':') ||
+        !take_digits(text, at, 2, &minute) || !take_byte(text, at, ':') ||
+        !take_digits(text, at, 2, &second) || hour > 23 || minute > 59 || second > 59)
+        return false;
+    units = hour * 3600 + minute * 60 + second;
+    const bool fraction = take_byte(text, at, '.');
+    int digits = 0;
+    for (; digits < (int)unit; digits++) {
+        const bool more =
+            fraction && *at < text.size && text.data[*at] >= '0' && text.data[*at] <= '9';
+        units = units * 10 + (more ? text.data[(*at)++] - '0' : 0);
+    }
+    *out_units = units;
+    return true;
+}
+
+static const char *put_date(struct glint_slice text, uint8_t *out, uint32_t *out_size)
+{
+    int64_t days;
+    uint64_t at = 0;
+    if (!take_date(text, &at, &days) || at != text.size || days != (int32_t)days)
+        return "it is not a date, such as 2026-01-31";
+    const int32_t value = (int32_t)days;
+    memcpy(out, &value, sizeof value);
+    *out_size = sizeof value;
+    return NULL;
+}
+
+static const char *put_timestamp(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
+                                 uint32_t *out_size)
+{
+    int64_t days, units, per_day = 86400, value;
+    uint64_t at = 0;
+    for (int i = 0; i < (int)f->unit; i++) per_day *= 10;
+    const bool right = take_date(text, &at, &days) &&
+                       (take_byte(text, &at, 'T') || take_byte(text, &at, ' ')) &&
+                       take_time(text, &at, f->unit, &units) &&
+                       (!f->zoned || take_byte(text, &at, 'Z')) && at == text.size;
+    if (!right) return "it is not a time, such as 2026-01-31T12:00:00";
+    if (__builtin_mul_overflow(days, per_day, &value) ||
+        __builtin_add_overflow(value, units, &value))
+        return "it is out of the range of its column's type";
+    memcpy(out, &value, sizeof value);
+    *out_size = sizeof value;
+    return NULL;
+}
+
+/* ---- Columns */
+
+static const char *parse_value(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
+                               uint32_t *out_size)
+{
+    switch (f->type) {
+    case ARROW_F32:
+    case ARROW_F64: return put_float(f, text, out, out_size);
+    case ARROW_DECIMAL: return put_decimal(f, text, out, out_size);
+    case ARROW_DATE32: return put_date(text, out, out_size);
+    case ARROW_TIMESTAMP: return put_timestamp(f, text, out, out_size);
+    default: return put_integer(f, text, out, out_size);
+    }
+}
+
+static uint32_t value_bytes(const struct arrow_field *f)
+{
+    switch (f->type) {
+    case ARROW_I8:
+    case ARROW_U8: return 1;
+    case ARROW_I16:
+    case ARROW_U16: return 2;
+    case ARROW_I32:
+    case ARROW_U32:
+    case ARROW_F32:
+    case ARROW_DATE32: return 4;
+    case ARROW_DECIMAL: return 16;
+    default: return 8;
+    }
+}
+
+/* Sets bit `row` of a bitmap that has all rows before. */
+static bool append_bit(struct buffer *bits, int64_t row, bool set)
+{
+    assert(bits->size == (uint64_t)(row + 7) / 8);
+    const uint8_t zero = 0;
+    if (row % 8 == 0 && !buffer_append(bits, &zero, 1)) return false;
+    if (set) bits->data[row / 8] |= (uint8_t)(1 << row % 8);
+    return true;
+}
+
+static const char *append_bool(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
+{
+    const bool yes = text.size == 4 && memcmp(text.data, "true", 4) == 0;
+    const bool no = text.size == 5 && memcmp(text.data, "false", 5) == 0;
+    if (!yes && !no && text.data != NULL) return "it is neither true nor false";
+    *no_memory = !append_bit(&b->values, b->rows, yes);
+    return NULL;
+}
+
+static const char *append_bytes(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
+{
+    assert(b->rows == 0 || b->offsets.size == (uint64_t)(b->rows + 1) * sizeof(int32_t));
+    const int32_t zero = 0;
+    if (b->values.size + text.size > INT32_MAX) return "a column has too many bytes";
+    const int32_t end = (int32_t)(b->values.size + text.size);
+    *no_memory = (b->rows == 0 && !buffer_append(&b->offsets, &zero, sizeof zero)) ||
+                 (text.size > 0 && !buffer_append(&b->values, text.data, text.size)) ||
+                 !buffer_append(&b->offsets, &end, sizeof end);
+    return NULL;
+}
+
+static const char *append_fixed(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
+{
+    assert(b->values.size == (uint64_t)b->rows * value_bytes(b->field));
+    uint8_t value[16] = {0};
+    uint32_t size = value_bytes(b->field);
+    const char *problem = text.data != NULL ? parse_value(b->field, text, value, &size) : NULL;
+    if (problem == NULL) *no_memory = !buffer_append(&b->values, value, size);
+    return problem;
+}
+
+const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice text,
+                                 bool *out_no_memory)
+{
+    const enum arrow_type type = b->field->type;
+    assert(arrow_can_build(b->field));
+    *out_no_memory = false;
+    const char *problem = type == ARROW_BOOL ? append_bool(b, text, out_no_memory)
+                          : type == ARROW_UTF8 || type == ARROW_BINARY
+                              ? append_bytes(b, text, out_no_memory)
+                              : append_fixed(b, text, out_no_memory);
+    if (problem != NULL) return problem;
+    if (!*out_no_memory) *out_no_memory = !append_bit(&b->validity, b->rows, text.data != NULL);
+    if (*out_no_memory) return "out of memory";
+    b->rows++;
+    b->nulls += text.data == NULL;
+    return NULL;
+}
+
+/* What the array of a column owns: a library may move such an array out of its table. */
+struct built_column {
+    const void *buffers[3];
+    struct buffer owned[3];
+};
+
+struct built_table {
+    const void *no_validity;
+    struct ArrowArray **children;
+    struct ArrowArray arrays[];
+};
+
+static void release_column(struct ArrowArray *array)
+{
+    struct built_column *c = array->private_data;
+    for (int i = 0; i < 3; i++) buffer_fini(&c->owned[i]);
+    mem_free(c);
+    array->release = NULL;
+}
+
+static void release_table(struct ArrowArray *array)
+{
+    struct built_table *t = array->private_data;
+    for (int64_t i = 0; i < array->n_children; i++)
+        if (array->children[i]->release != NULL) array->children[i]->release(array->children[i]);
+    array->release = NULL;
+    mem_free(t);
+}
+
+static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
+{
+    const bool bytes = b->field->type == ARROW_UTF8 || b->field->type == ARROW_BINARY;
+    struct built_column *c = mem_alloc_small(sizeof *c);
+    if (c == NULL) return false;
+    *c = (struct built_column){.owned = {b->validity, b->values}};
+    if (bytes) {
+        c->owned[1] = b->offsets;
+        c->owned[2] = b->values;
+    }
+    for (int i = 0; i < 3; i++)
+        c->buffers[i] = c->owned[i].data != NULL ? c->owned[i].data : (const uint8_t *)"";
+    if (b->nulls == 0) c->buffers[0] = NULL;
+    *out = (struct ArrowArray){.length = b->rows,
+                               .null_count = b->nulls,
+                               .n_buffers = bytes ? 3 : 2,
+                               .buffers = c->buffers,
+                               .release = release_column,
+                               .private_data = c};
+    *b = (struct arrow_builder){.field = b->field};
+    return true;
+}
+
+bool arrow_builders_finish(struct arrow_builder *builders, uint32_t count, int64_t rows,
+                           struct ArrowArray *out)
+{
+    struct built_table *t =
+        mem_zalloc(sizeof *t + count * (sizeof t->arrays[0] + sizeof *t->children));
+    if (t == NULL) return false;
+    t->children = (struct ArrowArray **)(void *)&t->arrays[count];
+    *out = (struct ArrowArray){.length = rows,
+                               .n_buffers = 1,
+                               .n_children = count,
+                               .buffers = &t->no_validity,
+                               .children = t->children,
+                               .release = release_table,
+                               .private_data = t};
+    for (uint32_t i = 0; i < count; i++) {
+        assert(builders[i].rows == rows && rows > 0);
+        t->children[i] = &t->arrays[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (finish_column(&builders[i], &t->arrays[i])) continue;
+        out->release(out);
+        return false;
+    }
+    return true;
+}
+
+void arrow_builder_fini(struct arrow_builder *b)
+{
+    buffer_fini(&b->validity);
+    buffer_fini(&b->offsets);
+    buffer_fini(&b->values);
+}

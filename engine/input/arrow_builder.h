@@ -1,0 +1,28 @@
+/* Builds arrays of Arrow's C data interface from the text of values: the inverse of
+ * arrow_append_text. One thread. */
+#ifndef GLINT_INPUT_ARROW_BUILDER_H
+#define GLINT_INPUT_ARROW_BUILDER_H
+
+#include "engine/input/arrow.h"
+
+/* A column that grows; zeros and `field` are an empty one. */
+struct arrow_builder {
+    const struct arrow_field *field; /* of a type that can be built; borrowed */
+    int64_t rows, nulls;
+    struct buffer validity, offsets, values;
+};
+
+/* Whether values of the type can be built; else their text is a column of type "u". */
+bool arrow_can_build(const struct arrow_field *field);
+/* Appends the value with this text; data NULL: null. Returns NULL, or why the text is no value of
+ * the type (static), and then nothing was appended. Sets *out_no_memory, and returns a reason, when
+ * out of memory. */
+const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice text,
+                                 bool *out_no_memory);
+/* Moves the columns into a struct array, which frees them when it is released; all have as many
+ * rows. They are empty then. Returns false when out of memory. */
+bool arrow_builders_finish(struct arrow_builder *builders, uint32_t count, int64_t rows,
+                           struct ArrowArray *out);
+void arrow_builder_fini(struct arrow_builder *b);
+
+#endif

@@ -1,0 +1,326 @@
+/* See column_file.h. */
+#include "engine/input/column_file.h"
+
+#include "engine/base/shared_library.h"
+#include "engine/base/text.h"
+#include "engine/input/csv.h"
+#include "engine/records/task.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY_NAME "libglint_formats.so"
+
+/* ---- The library. It is searched in two fixed places, never in the system's path. */
+
+struct entry_table {
+    format_library_entry glint_formats;
+};
+static struct entry_table entry;
+static const char hint_to_install[] =
+    "install glint-formats, or build it: cmake -DGLINT_FORMATS=ON (extras/formats/README.md)";
+
+static int check_library(struct glint_error *error)
+{
+    const struct format_library *library = entry.glint_formats();
+    if (library != NULL && library->abi == FORMAT_LIBRARY_ABI &&
+        library->size == sizeof(struct format_library))
+        return 0;
+    return error_set(error, GLINT_E_INPUT_LIBRARY, "install glint and glint-formats of one version",
+                     LIBRARY_NAME " has interface %u, and this glint needs %u",
+                     library != NULL ? library->abi : 0, FORMAT_LIBRARY_ABI);
+}
+
+/* The directory formats/ beside the file that contains this code: a program or libglint. */
+static char beside[PATH_MAX];
+static void find_beside(void)
+{
+    char path[PATH_MAX];
+    Dl_info info;
+    struct link_map *map = NULL;
+    text_format(beside, sizeof beside, "%s", GLINT_FORMATS_DIR "/" LIBRARY_NAME);
+    if (dladdr1(&entry, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) return;
+    const char *file = map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe";
+    const ssize_t n = readlink(file, path, sizeof path - 1);
+    if (n > 0 && map->l_name[0] == '\0') {
+        path[n] = '\0';
+        file = path;
+    }
+    const char *slash = strrchr(file, '/');
+    if (slash != NULL && file[0] == '/')
+        text_format(beside, sizeof beside, "%.*s/formats/" LIBRARY_NAME, (int)(slash - file), file);
+}
+
+const struct format_library *format_library_load(struct glint_error *error)
+{
+    static const struct shared_symbol symbol = {"glint_formats", 0};
+    static struct shared_library formats = {
+        .names = {beside, GLINT_FORMATS_DIR "/" LIBRARY_NAME},
+        .purpose = "files of columns, such as Parquet, are read with " LIBRARY_NAME,
+        .hint = hint_to_install,
+        .code = GLINT_E_INPUT_LIBRARY,
+        .symbols = &symbol,
+        .symbol_count = 1,
+        .table = &entry,
+        .initialize = check_library,
+        .lock = PTHREAD_MUTEX_INITIALIZER};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_beside);
+    return shared_library_load(&formats, error) == 0 ? entry.glint_formats() : NULL;
+}
+
+const char *format_kind_name(uint8_t format)
+{
+    static const char *const names[] = {[FORMAT_PARQUET] = "Parquet file",
+                                        [FORMAT_ARROW_FILE] = "Arrow file",
+                                        [FORMAT_ARROW_STREAM] = "Arrow stream",
+                                        [FORMAT_AVRO] = "Avro file",
+                                        [FORMAT_ORC] = "ORC file"};
+    return format > 0 && format < sizeof names / sizeof names[0] ? names[format] : "file";
+}
+
+/* ---- A file */
+
+static int read_input(void *context, uint64_t offset, void *out, uint64_t size)
+{
+    struct column_file *f = context;
+    f->bytes_read += size;
+    return input_stream_read_at(&f->stream, out, size, offset);
+}
+
+int column_file_set_error(struct column_file *f, const struct format_error *e)
+{
+    assert(f->library != NULL);
+    const struct split_piece *piece = f->stream.piece;
+    char where[64] = "";
+    if (f->error->code != GLINT_OK) return f->error->code;
+    if (e->piece >= 0)
+        text_format(where, sizeof where, "%s %" PRId64 ": ",
+                    piece->format == FORMAT_PARQUET ? "row group" : "batch", e->piece);
+    const bool unsupported = e->kind == FORMAT_ERROR_UNSUPPORTED;
+    return error_set(f->error, unsupported ? GLINT_E_INPUT_FORMAT : GLINT_E_INPUT_DAMAGED,
+                     unsupported ? NULL : "write the file again, or leave it out", "%s: %s%s",
+                     piece->path, where, e->message);
+}
+
+static int read_schema(struct column_file *f, struct arena *arena)
+{
+    assert(f->library != NULL && f->file == NULL && f->stream.open);
+    struct ArrowSchema schema = {.release = NULL};
+    struct format_error e = {.piece = -1};
+    if (f->library->open(&f->input, f->stream.piece->format, &f->file, &e) != 0 ||
+        f->library->schema(f->file, &schema, &e) != 0)
+        return column_file_set_error(f, &e);
+    const char *problem = arrow_field_read(&schema, arena, &f->schema);
+    if (schema.release != NULL) schema.release(&schema);
+    if (problem == NULL && f->schema.type != ARROW_STRUCT) problem = "it is no table";
+    if (problem == NULL) return 0;
+    return error_set(f->error, GLINT_E_INPUT_FORMAT, NULL, "%s: %s", f->stream.piece->path,
+                     problem);
+}
+
+int column_file_open(struct column_file *f, struct env *env, struct glint_task *task,
+                     const struct split_piece *piece, struct arena *arena,
+                     struct glint_error *error)
+{
+    *f = (struct column_file){.error = error};
+    f->input = (struct format_input){.context = f, .size = piece->file_size, .read = read_input};
+    f->library = format_library_load(error);
+    if (f->library == NULL) return error->code;
+    int r = task != NULL ? input_stream_open_in_task(&f->stream, task, piece, 0)
+                         : input_stream_open(&f->stream, env, piece, 0, error);
+    return r == 0 ? read_schema(f, arena) : r;
+}
+
+uint32_t column_file_find(const struct column_file *f, const char *name)
+{
+    for (uint32_t i = 0; i < f->schema.child_count; i++)
+        if (strcmp(f->schema.children[i].name, name) == 0) return i;
+    return UINT32_MAX;
+}
+
+void column_file_close(struct column_file *f)
+{
+    if (f->library != NULL) f->library->close(f->file);
+    f->file = NULL;
+    input_stream_close(&f->stream);
+}
+
+/* ---- The schema of a list */
+
+struct schema_reader {
+    struct env *env;
+    struct input_list *list;
+    struct glint_error *error;
+    struct column_schema schema;
+    const char **names, **types;
+    enum column_class *classes;
+    uint64_t *lacking;
+    struct format_piece *pieces;
+    uint32_t *starts;
+    uint64_t name_capacity, type_capacity, class_capacity, lacking_capacity, piece_capacity,
+        piece_count;
+};
+
+static enum column_class class_of(const struct arrow_field *field)
+{
+    if (arrow_is_i64(field)) return COLUMN_I64;
+    return arrow_is_f64(field) ? COLUMN_F64 : COLUMN_TEXT;
+}
+
+/* Names are fields of a row. */
+static int check_name(struct schema_reader *s, const struct column_file *f, uint32_t column)
+{
+    const char *path = f->stream.piece->path, *name = f->schema.children[column].name;
+    for (const char *p = name; *p != '\0'; p++)
+        if (*p == '\n' || *p == CSV_SEPARATOR)
+            return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename the column",
+                             "%s: the name of column %" PRIu32 " has a line end or the byte 0x1f",
+                             path, column + 1);
+    if (column_file_find(f, name) == column) return 0;
+    return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename one of them",
+                     "%s: two columns are named \"%s\"", path, name);
+}
+
+static int add_column(struct schema_reader *s, const struct arrow_field *field, uint64_t file)
+{
+    const enum column_class class = class_of(field);
+    for (uint32_t i = 0; i < s->schema.count; i++) {
+        if (strcmp(s->names[i], field->name) != 0) continue;
+        if (strcmp(s->types[i], field->format) != 0)
+            s->types[i] = s->classes[i] != class || class == COLUMN_TEXT ? "u"
+                          : class == COLUMN_I64                          ? "l"
+                                                                         : "g";
+        if (s->classes[i] != class) s->classes[i] = COLUMN_TEXT;
+        return 0;
+    }
+    const uint32_t n = s->schema.count;
+    if (!array_reserve(&s->names, &s->name_capacity, n + 1, sizeof *s->names) ||
+        !array_reserve(&s->types, &s->type_capacity, n + 1, sizeof *s->types) ||
+        (s->types[n] = arena_strdup(&s->list->arena, field->format)) == NULL ||
+        !array_reserve(&s->classes, &s->class_capacity, n + 1, sizeof *s->classes) ||
+        !array_reserve(&s->lacking, &s->lacking_capacity, n + 1, sizeof *s->lacking) ||
+        (s->names[n] = arena_strdup(&s->list->arena, field->name)) == NULL)
+        return error_no_memory(s->error);
+    s->classes[n] = class;
+    s->lacking[n] = file > 0 ? 0 : UINT64_MAX;
+    s->schema.count++;
+    return 0;
+}
+
+static int add_pieces(struct schema_reader *s, struct column_file *f)
+{
+    assert(f->file != NULL);
+    const uint32_t count = f->library->piece_count(f->file);
+    if (s->piece_count + count > UINT32_MAX)
+        return error_set(s->error, GLINT_E_PLAN_LIMIT, NULL, "the input has too many row groups");
+    if (!array_reserve(&s->pieces, &s->piece_capacity, s->piece_count + count, sizeof *s->pieces))
+        return error_no_memory(s->error);
+    for (uint32_t i = 0; i < count; i++) {
+        struct format_error e = {.piece = -1};
+        if (f->library->piece(f->file, i, &s->pieces[s->piece_count++], &e) != 0)
+            return column_file_set_error(f, &e);
+    }
+    return 0;
+}
+
+/* Many files mostly have the same columns, of which the arena keeps the names once. */
+static int read_file(struct schema_reader *s, uint64_t file)
+{
+    assert(file < s->list->count);
+    const struct split_piece piece = split_whole_file(&s->list->files[file]);
+    struct arena arena = {NULL, NULL, 0};
+    struct column_file f;
+    int r = column_file_open(&f, s->env, NULL, &piece, &arena, s->error);
+    for (uint32_t i = 0; r == 0 && i < f.schema.child_count; i++) {
+        r = check_name(s, &f, i);
+        if (r == 0) r = add_column(s, &f.schema.children[i], file);
+    }
+    for (uint32_t i = 0; r == 0 && i < s->schema.count; i++)
+        if (column_file_find(&f, s->names[i]) == UINT32_MAX) s->lacking[i] = file;
+    if (r == 0) r = add_pieces(s, &f);
+    column_file_close(&f);
+    arena_fini(&arena);
+    return r;
+}
+
+static void *copy_to_arena(struct schema_reader *s, const void *items, uint64_t size)
+{
+    void *copy = arena_alloc(&s->list->arena, size + 1);
+    if (copy != NULL && size > 0) memcpy(copy, items, size);
+    if (copy == NULL) error_no_memory(s->error);
+    return copy;
+}
+
+static int finish_schema(struct schema_reader *s)
+{
+    assert(s->list->schema == NULL);
+    struct column_schema *out = copy_to_arena(s, &s->schema, sizeof *out);
+    struct buffer header = {NULL, 0, 0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->schema.count; i++)
+        ok = (i == 0 || buffer_append(&header, "\x1f", 1)) &&
+             buffer_append(&header, s->names[i], strlen(s->names[i]));
+    if (!ok) error_no_memory(s->error);
+    const uint8_t *bytes = copy_to_arena(s, header.data, header.size);
+    if (out != NULL) {
+        out->header = (struct glint_slice){bytes, header.size};
+        out->names = copy_to_arena(s, s->names, s->schema.count * sizeof *s->names);
+        out->types = copy_to_arena(s, s->types, s->schema.count * sizeof *s->types);
+        out->classes = copy_to_arena(s, s->classes, s->schema.count * sizeof *s->classes);
+        out->lacking = copy_to_arena(s, s->lacking, s->schema.count * sizeof *s->lacking);
+        out->pieces = copy_to_arena(s, s->pieces, s->piece_count * sizeof *s->pieces);
+        out->starts = s->starts;
+    }
+    buffer_fini(&header);
+    s->list->schema = out;
+    return s->error->code;
+}
+
+int input_list_need_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
+                            struct glint_error *error)
+{
+    assert(list->schema != NULL);
+    const struct column_schema *schema = list->schema;
+    struct row_layout *layout = arena_alloc(&list->arena, sizeof *layout);
+    struct row_column *columns =
+        arena_alloc(&list->arena, ((uint64_t)schema->count + 1) * sizeof *columns);
+    if (layout == NULL || columns == NULL) return error_no_memory(error);
+    *layout = (struct row_layout){.fields = schema->count, .columns = columns};
+    for (uint32_t field = 0; field < schema->count; field++) {
+        bool needed = numbers == NULL;
+        for (uint32_t i = 0; !needed && i < count; i++) needed = numbers[i] == field;
+        if (needed) columns[layout->count++] = (struct row_column){field, schema->names[field]};
+    }
+    list->layout = layout;
+    return 0;
+}
+
+int input_list_read_schema(struct env *env, struct input_list *list, struct glint_error *error)
+{
+    assert(list->has_columns);
+    if (list->schema != NULL) return 0;
+    struct schema_reader s = {.env = env, .list = list, .error = error};
+    s.starts = arena_alloc(&list->arena, (list->count + 1) * sizeof *s.starts);
+    int r = s.starts != NULL ? 0 : error_no_memory(error);
+    for (uint64_t i = 0; r == 0 && i < list->count; i++) {
+        s.starts[i] = (uint32_t)s.piece_count;
+        r = read_file(&s, i);
+    }
+    if (r == 0) {
+        s.starts[list->count] = (uint32_t)s.piece_count;
+        r = finish_schema(&s);
+    }
+    if (r == 0 && list->layout == NULL) r = input_list_need_columns(list, NULL, 0, error);
+    mem_free(s.names);
+    mem_free(s.types);
+    mem_free(s.classes);
+    mem_free(s.lacking);
+    mem_free(s.pieces);
+    return r;
+}

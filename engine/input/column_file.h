@@ -1,0 +1,69 @@
+/* Files of columns (Parquet, Arrow), through a library that glint loads when the first is opened
+ * (input/format_library.h). The driver reads what they contain; tasks read their pieces. */
+#ifndef GLINT_INPUT_COLUMN_FILE_H
+#define GLINT_INPUT_COLUMN_FILE_H
+
+#include "engine/base/env.h"
+#include "engine/input/arrow.h"
+#include "engine/input/input.h"
+#include "engine/input/input_stream.h"
+
+/* Loads the library. Returns NULL with *error set, INPUT_LIBRARY. Any thread; blocks on disk the
+ * first time. */
+const struct format_library *format_library_load(struct glint_error *error);
+/* The name of a format in messages, such as "Parquet file". */
+const char *format_kind_name(uint8_t format);
+
+/* An open file. One thread. */
+struct column_file {
+    const struct format_library *library;
+    struct input_stream stream;
+    struct format_input input;
+    struct format_file *file;
+    struct arrow_field schema; /* a struct: its children are the columns; in the arena of open */
+    uint64_t bytes_read;
+    struct glint_error *error;
+};
+
+/* Opens the file of a piece and reads its schema. `task` NULL: on the driver. `f` may be
+ * uninitialized; it is not moved, and `piece`, `arena` and `error` are borrowed, until
+ * column_file_close, which is called in any case. Returns 0 or a code with *error set:
+ * INPUT_LIBRARY, INPUT_DAMAGED, INPUT_FORMAT, and as input_stream_open. */
+int column_file_open(struct column_file *f, struct env *env, struct glint_task *task,
+                     const struct split_piece *piece, struct arena *arena,
+                     struct glint_error *error);
+/* Sets the error of a call of the library, unless reading the file has set one; returns its code.
+ */
+int column_file_set_error(struct column_file *f, const struct format_error *error);
+/* The number of the column, or UINT32_MAX. */
+uint32_t column_file_find(const struct column_file *f, const char *name);
+void column_file_close(struct column_file *f);
+
+/* A column of all files of a list. */
+enum column_class {
+    COLUMN_TEXT, /* what is no number */
+    COLUMN_I64,  /* in every file an integer that fits an i64, */
+    COLUMN_F64,  /* or a floating-point number */
+};
+
+struct column_schema {
+    uint32_t count;
+    const char *const *names; /* those of the first file, then those that only other files have */
+    const enum column_class *classes;
+    const char *const *types;  /* in Arrow's format; "u" if files do not agree */
+    const uint64_t *lacking;   /* by column: a file that does not have it; UINT64_MAX: none */
+    struct glint_slice header; /* the names, with CSV_SEPARATOR between them */
+    /* The pieces of file i are pieces[starts[i]] up to starts[i + 1]. */
+    const struct format_piece *pieces;
+    const uint32_t *starts;
+};
+
+/* Reads what all files contain, once; sets list->schema, and the layout of rows of all columns
+ * unless there is one. Returns 0, or a code as column_file_open, also PLAN_LIMIT. Driver. */
+int input_list_read_schema(struct env *env, struct input_list *list, struct glint_error *error);
+/* Sets the layout to the columns with these numbers, from 0. The schema was read. Returns 0 or
+ * NO_MEMORY. */
+int input_list_need_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
+                            struct glint_error *error);
+
+#endif

@@ -1,0 +1,241 @@
+/* See column_reader.h. An array is validated before anything reads it; the library's memory counts
+ * against that of the slot. */
+#include "engine/input/column_reader.h"
+
+#include "engine/records/task.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define ARRAY_ROWS       8192u
+#define READ_AHEAD_BYTES (256 * KIB)
+
+const struct split_piece *column_reader_piece(const struct column_reader *r)
+{
+    assert(r->piece > 0);
+    return &r->split->pieces[r->piece - 1];
+}
+
+static void release_array(struct column_reader *r)
+{
+    if (r->array.release != NULL) r->array.release(&r->array);
+    r->array.release = NULL;
+}
+
+static void release_stream(struct column_reader *r)
+{
+    release_array(r);
+    if (r->stream.release != NULL) r->stream.release(&r->stream);
+    r->stream.release = NULL;
+}
+
+static void close_file(struct column_reader *r)
+{
+    release_stream(r);
+    if (r->open) column_file_close(&r->file);
+    r->open = false;
+    arena_reset(&r->arena, UINT64_MAX);
+}
+
+/* Finds the layout's columns in the file. */
+static int choose_columns(struct column_reader *r)
+{
+    assert(r->open && r->piece > 0);
+    const struct row_layout *layout = column_reader_piece(r)->layout;
+    const uint64_t count = layout->count;
+    r->numbers = arena_alloc(&r->arena, (count + 1) * sizeof *r->numbers);
+    r->children = arena_alloc(&r->arena, (count + 1) * sizeof *r->children);
+    r->fields = arena_alloc(&r->arena, (count + 1) * sizeof *r->fields);
+    r->dictionary = arena_alloc(&r->arena, count + 1);
+    if (r->numbers == NULL || r->children == NULL || r->fields == NULL || r->dictionary == NULL)
+        return error_no_memory(&r->task->error);
+    r->column_count = 0;
+    for (uint32_t i = 0; i < layout->count; i++) {
+        const uint32_t number = column_file_find(&r->file, layout->columns[i].name);
+        r->children[i] = number != UINT32_MAX ? r->column_count : UINT32_MAX;
+        if (number == UINT32_MAX) continue;
+        r->dictionary[r->column_count] = r->wants_dictionary != NULL && r->wants_dictionary[i];
+        r->numbers[r->column_count++] = number;
+    }
+    return 0;
+}
+
+/* The rows of the file before its row group `group`. */
+static int count_rows_before(struct column_reader *r, uint64_t group)
+{
+    r->next_row = 0;
+    for (uint32_t i = 0; i < group; i++) {
+        struct format_piece piece;
+        struct format_error e = {.piece = -1};
+        if (r->file.library->piece(r->file.file, i, &piece, &e) != 0)
+            return column_file_set_error(&r->file, &e);
+        r->next_row += piece.rows;
+    }
+    return 0;
+}
+
+static int open_piece(struct column_reader *r)
+{
+    assert(!r->open && r->piece < r->split->count);
+    const struct split_piece *piece = &r->split->pieces[r->piece++];
+    r->open = true;
+    int e = column_file_open(&r->file, r->task->env, r->task, piece, &r->arena, &r->task->error);
+    if (e < 0) return e;
+    r->group = piece->offset;
+    r->group_end = piece->offset + piece->length;
+    if (r->group_end > r->file.library->piece_count(r->file.file))
+        return error_set(&r->task->error, GLINT_E_INPUT_CHANGED,
+                         "run the job again when no process writes to its input",
+                         "%s: it has fewer row groups than before", piece->path);
+    e = choose_columns(r);
+    return e == 0 ? count_rows_before(r, r->group) : e;
+}
+
+static int damaged(struct column_reader *r, const char *column, const char *problem)
+{
+    const struct split_piece *piece = column_reader_piece(r);
+    return error_set(&r->task->error, GLINT_E_INPUT_DAMAGED,
+                     "write the file again, or leave it out", "%s: row group %" PRIu64 "%s%s: %s",
+                     piece->path, r->group - 1, column != NULL ? ", column " : "",
+                     column != NULL ? column : "", problem);
+}
+
+/* What the library says about a call of the stream that failed. */
+static int stream_failed(struct column_reader *r)
+{
+    struct format_error e = {.kind = FORMAT_ERROR_DAMAGED, .piece = -1};
+    r->file.library->last_error(r->file.file, &e);
+    return column_file_set_error(&r->file, &e);
+}
+
+/* The types that the arrays have. */
+static int read_stream_schema(struct column_reader *r)
+{
+    struct ArrowSchema schema = {.release = NULL};
+    struct arrow_field field;
+    if (r->stream.get_schema(&r->stream, &schema) != 0) return stream_failed(r);
+    const char *problem = arrow_field_read(&schema, &r->arena, &field);
+    if (schema.release != NULL) schema.release(&schema);
+    if (problem == NULL && (field.type != ARROW_STRUCT || field.child_count != r->column_count))
+        problem = "the library gives other columns than it was asked for";
+    if (problem != NULL) return damaged(r, NULL, problem);
+    memcpy(r->fields, field.children, r->column_count * sizeof *r->fields);
+    return 0;
+}
+
+static int open_group(struct column_reader *r)
+{
+    assert(r->group < r->group_end && r->stream.release == NULL);
+    struct format_error e = {.piece = -1};
+    const struct format_read read = {.piece = (uint32_t)r->group,
+                                     .column_count = r->column_count,
+                                     .columns = r->numbers,
+                                     .dictionary = r->dictionary,
+                                     .batch_rows = ARRAY_ROWS,
+                                     .read_ahead = READ_AHEAD_BYTES};
+    r->group++;
+    if (r->file.library->read(r->file.file, &read, &r->stream, &e) != 0) {
+        r->stream.release = NULL;
+        return column_file_set_error(&r->file, &e);
+    }
+    return read_stream_schema(r);
+}
+
+static int check_memory(struct column_reader *r)
+{
+    const int64_t used = r->file.library->allocated();
+    if (used <= 0 || (uint64_t)used <= r->task->options->memory_bytes) return 0;
+    return error_set(&r->task->error, GLINT_E_MEMORY_LIMIT, "raise --memory",
+                     "%s: row group %" PRIu64 " needs %" PRId64 " MiB in memory",
+                     column_reader_piece(r)->path, r->group - 1, used >> 20);
+}
+
+static int check_array(struct column_reader *r)
+{
+    assert(r->array.release != NULL);
+    if (r->array.length < 0 || r->array.n_children != r->column_count || r->array.offset != 0)
+        return damaged(r, NULL, "an array has another shape than its type");
+    for (uint32_t i = 0; i < r->column_count; i++) {
+        const struct ArrowArray *child = r->array.children[i];
+        const char *problem = child == NULL || child->length < r->array.length
+                                  ? "an array is missing or too short"
+                                  : arrow_array_check(&r->fields[i], child);
+        if (problem != NULL) return damaged(r, r->fields[i].name, problem);
+    }
+    return check_memory(r);
+}
+
+/* Returns 1 with an array, 0 at the end of the row group, or a code. */
+static int next_array(struct column_reader *r)
+{
+    if (r->stream.release == NULL) return 0;
+    release_array(r);
+    if (r->stream.get_next(&r->stream, &r->array) != 0) {
+        r->array.release = NULL;
+        return stream_failed(r);
+    }
+    if (r->array.release == NULL) { /* the end */
+        release_stream(r);
+        return 0;
+    }
+    r->first_row = r->next_row;
+    const int e = check_array(r);
+    if (e < 0) return e;
+    r->next_row += (uint64_t)r->array.length;
+    return 1;
+}
+
+/* A file that changed while it was read may have given wrong bytes. */
+static int end_piece(struct column_reader *r)
+{
+    assert(r->open && r->group == r->group_end);
+    const int e = input_stream_check_unchanged(&r->file.stream);
+    r->task->counters.values[COUNT_BYTES_READ] += (int64_t)r->file.bytes_read;
+    close_file(r);
+    return e;
+}
+
+int column_reader_next(struct column_reader *r)
+{
+    for (;;) {
+        if (task_is_cancelled(r->task))
+            return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
+        int e = next_array(r);
+        if (e < 0) return e;
+        if (e > 0 && r->array.length > 0) {
+            r->task->counters.values[COUNT_ROWS_READ] += r->array.length;
+            return 1;
+        }
+        if (e > 0) continue;
+        if (r->open && r->group < r->group_end)
+            e = open_group(r);
+        else if (r->open)
+            e = end_piece(r);
+        else if (r->piece < r->split->count)
+            e = open_piece(r);
+        else
+            return 0;
+        if (e < 0) return e;
+    }
+}
+
+const struct ArrowArray *column_reader_column(const struct column_reader *r, uint32_t column,
+                                              const struct arrow_field **out_field)
+{
+    assert(column < column_reader_piece(r)->layout->count);
+    const uint32_t child = r->children[column];
+    *out_field = child != UINT32_MAX ? &r->fields[child] : NULL;
+    return child != UINT32_MAX ? r->array.children[child] : NULL;
+}
+
+void column_reader_open(struct column_reader *r, struct glint_task *task, const struct split *split)
+{
+    *r = (struct column_reader){.task = task, .split = split};
+}
+
+void column_reader_close(struct column_reader *r)
+{
+    close_file(r);
+    arena_fini(&r->arena);
+}
