@@ -15,6 +15,10 @@ static int count_run(struct glint *g, const struct glint_job_args *args)
     fields_args(columns, &fields);
     bool each = glint_job_option(args, "record-form") != NULL;
 
+    if (each && fields.pairs)
+        return glint_abort(g, GLINT_E_USAGE, "leave it out",
+                           "--record-form has no meaning with files of columns");
+
     struct glint_rdd *lines = fields_text_file(g, args->positional[0], &fields);
     fields_check_delimiter(lines, args->positional[0], &fields, "delimiter");
     struct glint_rdd *ones =

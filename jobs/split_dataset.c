@@ -82,15 +82,17 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     const bool header = glint_job_option(args, "header") != NULL;
     struct glint_rdd *lines = fields_rows(g, args, args->positional[0]);
     uint8_t separator, csv;
-    if (fields_delimiter(g, args, "delimiter", &separator, &csv) != 0) return glint_error(g)->code;
+    if (fields_delimiter(g, args, "delimiter", args->positional[0], &separator, &csv) != 0)
+        return glint_error(g)->code;
     const bool no_header = glint_job_option(args, "no-header") != NULL;
     if (header && no_header)
         return glint_abort(g, GLINT_E_USAGE, "use only one of them",
                            "--header and --no-header cannot both be set");
-    if (!header && !no_header && csv != FIELDS_JSON && glint_job_option(args, "where") != NULL)
+    if (!header && !no_header && csv != FIELDS_JSON && csv != FIELDS_COLUMNS &&
+        glint_job_option(args, "where") != NULL)
         return glint_abort(g, GLINT_E_USAGE, "add one of them",
                            "--where needs --header or --no-header");
-    if (!header && !no_header && csv != FIELDS_JSON) {
+    if (!header && !no_header && csv != FIELDS_JSON && csv != FIELDS_COLUMNS) {
         /* Fails for a header that would be skipped as a bad row, or is empty. */
         glint_first_line(fields_source(glint_text_file(g, args->positional[0]), csv, true));
         lines = without_header(g, lines);

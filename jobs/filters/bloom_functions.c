@@ -58,7 +58,7 @@ static int set_missing_count_error(struct bloom_input *in, struct glint_task *ta
     char shown[256];
     union glint_value key = {.i64 = f->number[row]};
     if (in->sizes.text)
-        key.bytes = (struct glint_slice){f->base + f->text_start[row],
+        key.bytes = (struct glint_slice){f->key_base + f->text_start[row],
                                          f->text_end[row] - f->text_start[row]};
     bloom_format_key(in->sizes.text, &key, shown, sizeof shown);
     return glint_bad_row_with_code(task, GLINT_E_COUNT_NOT_FOUND, id, BLOOM_MISSING, shown);

@@ -131,7 +131,7 @@ uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t
     for (uint32_t row = 0; row < f->rows; row++) {
         union glint_value key;
         if (s->text)
-            key.bytes = (struct glint_slice){f->base + f->text_start[row],
+            key.bytes = (struct glint_slice){f->key_base + f->text_start[row],
                                              f->text_end[row] - f->text_start[row]};
         else
             key.i64 = f->number[row];

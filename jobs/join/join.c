@@ -67,9 +67,10 @@ static int read_side_options(struct join *j, const struct glint_job_args *args, 
     t->g = j->g;
     t->header =
         glint_job_option(args, "header") != NULL || glint_job_option(args, headers[side]) != NULL;
-    if (fields_delimiter(j->g, args, delimiters[side], &t->delimiter, &t->csv) != 0 ||
+    if (fields_delimiter(j->g, args, delimiters[side], t->paths, &t->delimiter, &t->csv) != 0 ||
         nulls_option(j->g, args, t->csv, t->delimiter, &t->nulls) != 0)
         return glint_error(j->g)->code;
+    t->header |= t->csv == FIELDS_COLUMNS;
     nulls_missing_option(j->g, args, &t->nulls);
     return glint_error(j->g)->code;
 }

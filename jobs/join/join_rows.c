@@ -65,8 +65,8 @@ static int parse_join_key(struct join_rows *r, struct glint_task *task)
     int e = fields_parse(f, task, r->lines);
     if (e != 0) return e;
     r->rows = f->rows;
-    r->key_base = f->base;
-    r->key_size = f->size;
+    r->key_base = f->key_base;
+    r->key_size = f->key_size;
     r->key_start = f->text_start;
     r->key_end = f->text_end;
     return 0;

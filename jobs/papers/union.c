@@ -37,7 +37,7 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
     struct one_filter choice;
     struct sizes sizes = {.count = 0};
     uint64_t n = 0;
-    if (fields_delimiter(g, args, "separator", &source.delimiter, &source.csv) != 0 ||
+    if (fields_delimiter(g, args, "separator", NULL, &source.delimiter, &source.csv) != 0 ||
         nulls_option(g, args, source.csv, source.delimiter, &source.nulls) != 0 ||
         one_filter_options(g, args, &choice) != 0)
         return glint_error(g)->code;

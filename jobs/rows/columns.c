@@ -73,10 +73,10 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
                struct table *out)
 {
     *out = (struct table){.g = g, .paths = paths};
-    out->header = glint_job_option(args, "header") != NULL;
-    if (fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv) != 0 ||
+    if (fields_delimiter(g, args, "delimiter", paths, &out->delimiter, &out->csv) != 0 ||
         nulls_option(g, args, out->csv, out->delimiter, &out->nulls) != 0)
         return glint_error(g)->code;
+    out->header = out->csv == FIELDS_COLUMNS || glint_job_option(args, "header") != NULL;
     nulls_missing_option(g, args, &out->nulls);
     out->lines = table_source(out);
     return where_option(out, args, "where");

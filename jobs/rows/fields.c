@@ -14,8 +14,8 @@ struct glint_column fields_key_column(const struct fields *f)
 {
     if (f->key != FIELDS_TEXT) return (struct glint_column){.type = GLINT_I64, .i64 = f->number};
     return (struct glint_column){.type = GLINT_TEXT,
-                                 .base = f->base,
-                                 .size = f->size,
+                                 .base = f->key_base,
+                                 .size = f->key_size,
                                  .start = f->text_start,
                                  .end = f->text_end};
 }
@@ -37,9 +37,26 @@ static int check_row_format(struct glint *g, const struct glint_job_args *args, 
     return glint_error(g)->code;
 }
 
-int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
-                     uint8_t *out, uint8_t *out_csv)
+/* Files of columns say themselves what their rows are. */
+static int check_columns_options(struct glint *g, const struct glint_job_args *args,
+                                 const char *option, const char *paths)
 {
+    const char *const needless[] = {"csv", "json-lines", "header", option};
+    for (size_t i = 0; i < sizeof needless / sizeof needless[0]; i++)
+        if (glint_job_option(args, needless[i]) != NULL)
+            return glint_abort(g, GLINT_E_USAGE, "leave it out",
+                               "--%s has no meaning with files of columns: %s", needless[i], paths);
+    return glint_error(g)->code;
+}
+
+int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
+                     const char *paths, uint8_t *out, uint8_t *out_csv)
+{
+    if (paths != NULL && glint_probe_columns(g, paths) != GLINT_NO_COLUMNS) {
+        *out = PLAIN_SEPARATOR;
+        *out_csv = FIELDS_COLUMNS;
+        return check_columns_options(g, args, option, paths);
+    }
     const bool csv = glint_job_option(args, "csv") != NULL;
     const bool json = glint_job_option(args, "json-lines") != NULL;
     const char *given = glint_job_option(args, option);
@@ -62,6 +79,10 @@ struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool heade
         glint_abort(glint_context(lines), GLINT_E_USAGE, NULL,
                     "--header has no meaning with --json-lines: each line has the names");
     if (csv == FIELDS_JSON) return glint_with_json_lines(lines, NULL, 0);
+    if (csv == FIELDS_COLUMNS) {
+        glint_accept_columns(lines);
+        return lines;
+    }
     if (csv != 0) lines = glint_with_csv(lines, (char)csv);
     return header ? glint_with_header(lines) : lines;
 }
@@ -145,17 +166,19 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
     return number;
 }
 
-static int format_options(struct glint *g, const struct glint_job_args *args, struct fields *out)
+static int format_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                          struct fields *out)
 {
     memset(out, 0, sizeof *out);
-    out->header = glint_job_option(args, "header") != NULL;
+    int r = fields_delimiter(g, args, "delimiter", paths, &out->delimiter, &out->csv);
+    out->header = out->csv == FIELDS_COLUMNS || glint_job_option(args, "header") != NULL;
     out->where = glint_job_option(args, "where");
-    int r = fields_delimiter(g, args, "delimiter", &out->delimiter, &out->csv);
     return r == 0 ? nulls_option(g, args, out->csv, out->delimiter, &out->nulls) : r;
 }
 
 bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delimiter, uint32_t last)
 {
+    if (csv == FIELDS_COLUMNS) return false;
     if (csv == FIELDS_JSON || last > 0) return csv != FIELDS_JSON;
     const struct glint_slice line = glint_first_line(lines);
     return line.size > 0 && memchr(line.data, delimiter, line.size) != NULL;
@@ -176,7 +199,8 @@ static int columns_chosen(struct glint *g, const char *paths, struct fields *f)
 static int id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                       struct fields *out)
 {
-    if (format_options(g, args, out) != 0) return glint_error(g)->code;
+    if (format_options(g, args, paths, out) != 0) return glint_error(g)->code;
+    out->pairs = out->csv == FIELDS_COLUMNS && out->where == NULL;
     nulls_missing_option(g, args, &out->nulls);
     out->id_column = fields_column(g, args, "id-column", paths, out);
     out->key_column = out->id_column;
@@ -218,8 +242,10 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
                        struct fields *out)
 {
     if (glint_job_given(args, "id-column")) return fields_options(g, args, paths, out);
-    int r = format_options(g, args, out);
+    int r = format_options(g, args, paths, out);
     out->key = FIELDS_NONE; /* columns 0 are in every row */
+    out->pairs = out->csv == FIELDS_COLUMNS && out->where == NULL;
+    out->no_ids = true;
     nulls_missing_option(g, args, &out->nulls);
     if (r == 0) r = key_options(g, args, paths, out);
     if (out->csv == FIELDS_JSON) out->id_column = out->key_column;
@@ -234,13 +260,41 @@ struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args
         glint_job_option(args, "json-lines") == NULL && glint_job_option(args, "where") == NULL;
     if (unused)
         glint_abort(g, GLINT_E_USAGE, "add --csv", "--delimiter has no effect without --csv");
-    if (format_options(g, args, &f) != 0) return NULL;
+    if (format_options(g, args, paths, &f) != 0) return NULL;
     f.nulls.missing = true; /* columns of --where */
     return fields_text_file(g, paths, &f);
 }
 
+/* The number of a column that was chosen by name may be another one in another list of files. */
+static uint32_t column_in(struct glint *g, const char *paths, const struct fields *f,
+                          uint32_t number)
+{
+    struct glint_rdd *lines = fields_source(glint_text_file(g, paths), f->csv, false);
+    struct glint_slice names = glint_first_line(lines), wanted = f->names, name = {NULL, 0}, found;
+    if (f->names.data == NULL) return number;
+    for (uint32_t i = 0; i <= number; i++)
+        if (!glint_next_name(&wanted, PLAIN_SEPARATOR, &name)) return number;
+    for (uint32_t i = 0; glint_next_name(&names, PLAIN_SEPARATOR, &found); i++)
+        if (found.size == name.size && memcmp(found.data, name.data, name.size) == 0) return i;
+    glint_abort(g, GLINT_E_BAD_VALUE, "choose a column that all files have",
+                "%s: no column is named \"%.*s\"", paths, (int)name.size, (const char *)name.data);
+    return number;
+}
+
+static struct glint_rdd *column_pairs(struct glint *g, const char *paths, const struct fields *f)
+{
+    struct glint_column_pair pair = {.key = GLINT_NO_COLUMN,
+                                     .value = GLINT_NO_COLUMN,
+                                     .key_type = f->key == FIELDS_TEXT ? GLINT_TEXT : GLINT_ANY,
+                                     .null_rows = FIELDS_NULL_ROWS};
+    if (f->key != FIELDS_NONE) pair.key = column_in(g, paths, f, f->key_column);
+    if (!f->no_ids) pair.value = column_in(g, paths, f, f->id_column);
+    return glint_column_pairs(g, paths, &pair);
+}
+
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f)
 {
+    if (f->pairs) return column_pairs(g, paths, f);
     return source_of(glint_text_file(g, paths), paths, f);
 }
 
@@ -258,8 +312,8 @@ void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
         const char *name, *value;
     } usual[] = {
         {'\t', "tab", "\\t"}, {',', "comma", ","}, {';', "semicolon", ";"}, {'|', "|", "|"}};
-    if (lines == NULL || f->csv == FIELDS_JSON || f->key != FIELDS_TEXT || f->key_column > 0 ||
-        f->id_column > 0)
+    if (lines == NULL || f->csv == FIELDS_JSON || f->pairs || f->key != FIELDS_TEXT ||
+        f->key_column > 0 || f->id_column > 0)
         return;
     const struct glint_slice line = glint_first_line(lines);
     if (line.size == 0 || memchr(line.data, f->delimiter, line.size) != NULL) return;

@@ -22,6 +22,8 @@ enum fields_key {
 
 /* In place of the delimiter of CSV: lines are objects of JSON. Column 0 of a row is the line. */
 #define FIELDS_JSON 0x1e
+/* Files of columns: a row has the fields in their order. */
+#define FIELDS_COLUMNS 0x1c
 
 struct fields_kernel; /* fields_kernel.h */
 
@@ -30,8 +32,10 @@ struct fields {
     uint32_t id_column, key_column; /* from 0 */
     uint8_t delimiter;
     enum fields_key key;
-    /* The delimiter of CSV, FIELDS_JSON, or 0: plain lines; driver only. */
+    /* The delimiter of CSV, FIELDS_JSON, FIELDS_COLUMNS, or 0: plain lines; driver only. */
     uint8_t csv;
+    bool pairs;  /* batches are pairs of key and id, not rows (glint_column_pairs) */
+    bool no_ids; /* the caller needs no ids, with `pairs`; driver only */
     struct glint_slice json_paths[2]; /* in JSON; columns 1 and 2 of a row; driver only */
     uint32_t json_count;
     struct glint_slice names;        /* of the header that gave names their numbers; driver only */
@@ -51,8 +55,10 @@ struct fields {
     const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
     /* The last parsed rows, without bad rows that were skipped. */
     uint32_t rows;
-    const uint8_t *base;                                 /* of the offsets below */
-    uint64_t size;                                       /* of base */
+    const uint8_t *base;     /* of the offsets of ids */
+    uint64_t size;           /* of base */
+    const uint8_t *key_base; /* of the offsets of texts */
+    uint64_t key_size;
     int64_t number[FIELDS_ROWS_MAX + FIELDS_SLACK];      /* RATING, INT */
     uint32_t text_start[FIELDS_ROWS_MAX + FIELDS_SLACK]; /* TEXT; else scratch */
     uint32_t text_end[FIELDS_ROWS_MAX + FIELDS_SLACK];
@@ -131,11 +137,12 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
  * context's error. */
 uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const char *option,
                        const char *paths, struct fields *f);
-/* Reads an option that is a delimiter. With --csv that is *out_csv, with --json-lines FIELDS_JSON,
- * else 0, and *out the separator of plain rows (glint_with_csv). Returns 0 or the context's code.
- */
+/* Reads an option that is a delimiter, of the rows in `paths`. With --csv that is *out_csv, with
+ * --json-lines FIELDS_JSON, with files of columns FIELDS_COLUMNS, and *out the separator of plain
+ * rows (glint_with_csv); else *out_csv is 0. `paths` NULL: the job reads no files of columns.
+ * Returns 0 or the context's code. */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
-                     uint8_t *out, uint8_t *out_csv);
+                     const char *paths, uint8_t *out, uint8_t *out_csv);
 /* Whether rows without any byte are left out: of a table with several columns. It is one if the job
  * reads another column than the first (`last` > 0), or if the first line has the delimiter. */
 bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delimiter,

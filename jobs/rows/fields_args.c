@@ -27,6 +27,7 @@ void fields_args(struct glint_args *args, const struct fields *f)
     glint_args_i64(args, "key_column", f->key_column);
     glint_args_i64(args, "delimiter", f->delimiter);
     glint_args_i64(args, "whole", f->whole);
+    glint_args_i64(args, "pairs", f->pairs);
     glint_args_i64(args, "skip_empty", f->skip_empty);
     glint_args_i64(args, "key", f->key);
     glint_args_i64(args, "keep_nulls", f->keep_nulls);
@@ -54,11 +55,12 @@ static int read_label_argument(struct glint_task *task, const char *name, const 
 
 int fields_open(struct glint_task *task, struct fields *f, bool ids)
 {
-    int64_t id_column, key_column, delimiter, whole, skip_empty, key, keep_nulls;
+    int64_t id_column, key_column, delimiter, whole, pairs, skip_empty, key, keep_nulls;
     int r = glint_arg_i64(task, "id_column", &id_column);
     if (r == 0) r = glint_arg_i64(task, "key_column", &key_column);
     if (r == 0) r = glint_arg_i64(task, "delimiter", &delimiter);
     if (r == 0) r = glint_arg_i64(task, "whole", &whole);
+    if (r == 0) r = glint_arg_i64(task, "pairs", &pairs);
     if (r == 0) r = glint_arg_i64(task, "skip_empty", &skip_empty);
     if (r == 0) r = glint_arg_i64(task, "key", &key);
     if (r == 0) r = glint_arg_i64(task, "keep_nulls", &keep_nulls);
@@ -75,6 +77,7 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     f->key_column = (uint32_t)key_column;
     f->delimiter = (uint8_t)delimiter;
     f->whole = whole != 0;
+    f->pairs = pairs != 0;
     f->skip_empty = skip_empty != 0;
     f->key = (enum fields_key)key;
     f->ids = ids;

@@ -1,5 +1,6 @@
 /* The task's part of reading a table, and parsing of single rows: those that the scan marks, and
  * batches that it cannot process. */
+#include "engine/base/text.h"
 #include "engine/batch.h"
 #include "jobs/rows/columns.h"
 #include "jobs/rows/fields.h"
@@ -300,14 +301,110 @@ static bool scan_pays(const struct fields *f, const struct glint_column *lines, 
            lines->end[rows - 1] - lines->start[0] <= (uint64_t)rows * f->kernel->row_bytes_max;
 }
 
+/* ---- Pairs of key and id */
+
+/* Reads the key of a pair into *out, unless it is a text or none. Returns 1, 0 if it is bad and
+ * left out, or a code. */
+static int take_key(const struct fields *f, struct glint_task *task,
+                    const struct glint_cell *key_cell, struct glint_slice id, int64_t *out)
+{
+    char text[TEXT_NUMBER_MAX];
+    struct glint_slice shown = {(const uint8_t *)text, 0};
+    const char *reason = NULL;
+    *out = 0;
+    if (f->key == FIELDS_NONE || f->key == FIELDS_TEXT) return 1;
+    if (key_cell->type == GLINT_TEXT) {
+        shown = key_cell->value.bytes;
+        reason = key_parse(f, shown, out);
+    } else if (key_cell->type == GLINT_F64) {
+        const double number = key_cell->value.f64;
+        if (f->key == FIELDS_INT)
+            reason = "the key is not an integer";
+        else if (!(number >= 0 && number <= 10))
+            reason = "the rating is out of range";
+        else
+            *out = (int64_t)(number + 0.5);
+        if (reason != NULL) shown.size = text_format_f64(text, number);
+    } else {
+        *out = key_cell->value.i64;
+        if (f->key == FIELDS_RATING && (*out < 0 || *out > 10)) {
+            reason = "the rating is out of range";
+            shown.size = text_format_i64(text, *out);
+        }
+    }
+    return reason == NULL ? 1 : glint_bad_value(task, id, reason, f->key_label, shown);
+}
+
+/* Ratings of a whole batch. Returns whether all are in range. */
+static bool take_ratings(const double *numbers, uint32_t rows, int64_t *out)
+{
+    bool good = true;
+    for (uint32_t i = 0; i < rows; i++) good &= numbers[i] >= 0 && numbers[i] <= 10;
+    for (uint32_t i = 0; good && i < rows; i++) out[i] = (int64_t)(numbers[i] + 0.5);
+    return good;
+}
+
+/* A text of a batch of one row may have no offsets. */
+static void set_offsets(const struct glint_column *c, uint32_t row, uint32_t at, uint32_t *start,
+                        uint32_t *end)
+{
+    start[at] = c->start != NULL ? c->start[row] : 0;
+    end[at] = c->start != NULL ? c->end[row] : (uint32_t)c->size;
+}
+
+static int take_each_pair(struct fields *f, struct glint_task *task,
+                          const struct glint_batch *pairs)
+{
+    uint32_t n = 0;
+    for (uint32_t row = 0; row < pairs->rows; row++) {
+        const struct glint_cell cell = {pairs->key.type, glint_column_value(&pairs->key, row)};
+        int64_t key;
+        const struct glint_slice value = glint_column_slice(&pairs->value, row);
+        if (value.size > UINT32_MAX ||
+            (f->key == FIELDS_TEXT && cell.value.bytes.size > UINT32_MAX))
+            return glint_bad_row(task, value, "a value is longer than 4 GiB");
+        const int r = take_key(f, task, &cell, value, &key);
+        if (r < 0) return r;
+        if (r == 0) continue;
+        set_offsets(&pairs->value, row, n, f->id_start, f->id_end);
+        if (f->key == FIELDS_TEXT)
+            set_offsets(&pairs->key, row, n, f->text_start, f->text_end);
+        else
+            f->number[n] = key;
+        n++;
+    }
+    f->rows = n;
+    return 0;
+}
+
+static int take_pairs(struct fields *f, struct glint_task *task, const struct glint_batch *pairs)
+{
+    assert(f->pairs && pairs->value.type == GLINT_TEXT);
+    f->base = pairs->value.base;
+    f->size = pairs->value.size;
+    f->key_base = pairs->key.base;
+    f->key_size = pairs->key.size;
+    const bool ratings = f->key == FIELDS_RATING && pairs->key.type == GLINT_F64 &&
+                         take_ratings(pairs->key.f64, pairs->rows, f->number);
+    const bool ints = f->key == FIELDS_INT && pairs->key.type == GLINT_I64;
+    if ((!ratings && !ints && f->key != FIELDS_NONE) || pairs->value.start == NULL)
+        return take_each_pair(f, task, pairs);
+    f->rows = pairs->rows;
+    if (ints) memcpy(f->number, pairs->key.i64, pairs->rows * sizeof *f->number);
+    memcpy(f->id_start, pairs->value.start, pairs->rows * sizeof *f->id_start);
+    memcpy(f->id_end, pairs->value.end, pairs->rows * sizeof *f->id_end);
+    return 0;
+}
+
 int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
 {
     uint64_t odd[FIELDS_ODD_WORDS] = {0};
     assert(lines->rows <= FIELDS_ROWS_MAX);
+    if (f->pairs) return take_pairs(f, task, lines);
     int r = f->quotes ? fields_reject_quoted(task, lines, f->delimiter) : 0;
     if (r != 0) return r;
-    f->base = lines->value.base;
-    f->size = lines->value.size;
+    f->base = f->key_base = lines->value.base;
+    f->size = f->key_size = lines->value.size;
     if (!scan_pays(f, &lines->value, lines->rows) ||
         !fields_scan(f, &lines->value, lines->rows, odd))
         return parse_rows(f, task, lines);

@@ -10,7 +10,9 @@ static const char *text_problem(const char *text, uint8_t csv, uint8_t delimiter
     if (strlen(text) > TEXT_MAX) return "it has more than 64 bytes";
     if (strpbrk(text, "\n\r") != NULL) return "it contains a line end";
     if (csv != 0 && strpbrk(text, "\"\x1d\x1e\x1f") != NULL) return "it contains a quote";
-    const uint8_t cut = csv == FIELDS_JSON ? ',' : csv != 0 ? csv : delimiter;
+    const uint8_t cut = csv == FIELDS_JSON || csv == FIELDS_COLUMNS ? ','
+                        : csv != 0                                  ? csv
+                                                                    : delimiter;
     return strchr(text, cut) != NULL ? "it contains the delimiter" : NULL;
 }
 

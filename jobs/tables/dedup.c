@@ -9,6 +9,7 @@
 #include "jobs/filters/sizes.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/columns.h"
+#include "jobs/rows/row_output.h"
 
 #include <assert.h>
 #include <string.h>
@@ -205,8 +206,8 @@ static int run_bloom(const struct table *t, const struct glint_job_args *args,
     glint_args_i64(key_args, "m", (int64_t)params.m);
     glint_args_i64(key_args, "k", params.k);
     struct glint_rdd *lines = glint_coalesce(table_rows(t), 1);
-    int r = glint_save_as_text_file(glint_map_partitions(lines, &unseen, key_args),
-                                    args->positional[1]);
+    int r = row_output_save(glint_map_partitions(lines, &unseen, key_args), t->lines, args,
+                            args->positional[1]);
     if (r == 0 && !glint_explaining(t->g)) note_missing(t->g, &params);
     return glint_error(t->g)->code;
 }
@@ -226,7 +227,7 @@ static int dedup_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *keyed = glint_map(table_rows(&table), &key, key_args);
     struct glint_rdd *kept = lines ? glint_distinct(table_rows(&table))
                                    : glint_values(glint_reduce_by_key(keyed, &GLINT_FIRST, NULL));
-    return glint_save_as_text_file(kept, args->positional[1]);
+    return row_output_save(kept, table.lines, args, args->positional[1]);
 }
 
 static const struct glint_job_option options[] = {
@@ -237,6 +238,7 @@ static const struct glint_job_option options[] = {
      "remember keys in a Bloom filter, which wrongly drops a line with probability P at most"},
     {"keys", "N", NULL, "--bloom: the expected number of different keys (the rows of INPUT)"},
     TABLE_OPTIONS,
+    OUTPUT_FORMAT_OPTION,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job dedup_job = {

@@ -6,6 +6,7 @@
 #include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/columns.h"
+#include "jobs/rows/row_output.h"
 
 #include <assert.h>
 #include <string.h>
@@ -188,7 +189,7 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
         glint_args_i64(keep_args, "drop", glint_job_option(args, "drop") != NULL);
         glint_args_broadcast(keep_args, "filters", stored.broadcast);
         struct glint_rdd *kept = glint_filter(table_rows(&table), &keep, keep_args);
-        r = glint_save_as_text_file(kept, args->positional[1]);
+        r = row_output_save(kept, table.lines, args, args->positional[1]);
     }
     if (r == 0 && !glint_explaining(g)) note_rate(g, &stored);
     glint_free(stored.rates);
@@ -203,6 +204,7 @@ static const struct glint_job_option options[] = {
     {"filter-key", "KEY", NULL, "look up only in the filter of this key (in all of them)"},
     {"key-type", "int|text", "int", "type of the filters' keys"},
     TABLE_OPTIONS,
+    OUTPUT_FORMAT_OPTION,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job filter_rows_job = {

@@ -9,6 +9,7 @@
 #include "engine/input/csv.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/columns.h"
+#include "jobs/rows/row_output.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <assert.h>
@@ -299,14 +300,18 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
     struct table table;
     struct columns columns = {.count = 0};
     uint8_t delimiter, csv;
-    if (fields_delimiter(g, args, "delimiter", &delimiter, &csv) != 0 ||
+    if (fields_delimiter(g, args, "delimiter", paths[1], &delimiter, &csv) != 0 ||
         check_pattern(g, paths[0], flags, csv != 0) != 0)
         return glint_error(g)->code;
+    if (csv == FIELDS_COLUMNS && glint_job_option(args, "column") == NULL)
+        return glint_abort(g, GLINT_E_USAGE, "add --column",
+                           "files of columns have no lines to search: %s", paths[1]);
     if (glint_job_option(args, "where") != NULL && csv != 0 && (flags & GREP_COLUMN) == 0)
         return glint_abort(g, GLINT_E_USAGE, "add --column",
                            "--where needs --column if rows are CSV or lines of JSON: without it, "
                            "PATTERN is searched in them as they are in the file");
-    const bool records = csv != 0 && csv != FIELDS_JSON && (flags & GREP_COLUMN) == 0;
+    const bool records =
+        csv != 0 && csv != FIELDS_JSON && csv != FIELDS_COLUMNS && (flags & GREP_COLUMN) == 0;
     if ((records ? open_records(g, args, paths[1], csv, &table)
                  : table_open(g, args, paths[1], &table)) != 0 ||
         columns_option(&table, args, "column", "", &columns) != 0)
@@ -319,7 +324,8 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
     glint_args_text(keep_args, "null_text", glint_job_option(args, "null"));
     glint_args_i64(keep_args, "flags", flags);
     glint_args_i64(keep_args, "csv", records ? csv : 0);
-    return glint_save_as_text_file(glint_filter(table_rows(&table), &keep, keep_args), paths[2]);
+    return row_output_save(glint_filter(table_rows(&table), &keep, keep_args), table.lines, args,
+                           paths[2]);
 }
 
 static const struct glint_job_option options[] = {
@@ -328,6 +334,7 @@ static const struct glint_job_option options[] = {
     {"invert", NULL, NULL, "save the lines that do not match"},
     {"column", "COL", NULL, "match only this column: its number or, with --header, its name"},
     TABLE_OPTIONS,
+    OUTPUT_FORMAT_OPTION,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job grep_job = {

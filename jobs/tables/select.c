@@ -7,6 +7,7 @@
 #include "engine/batch.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/fields_quotes.h"
+#include "jobs/rows/row_output.h"
 #include "jobs/rows/where.h"
 
 #include <assert.h>
@@ -291,9 +292,9 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
                         "--output-header without --columns needs --header");
     const bool all = columns == NULL && !header;
     if (r == 0 && !all) r = read_items(&p, columns != NULL ? columns : "*");
-    if (r == 0)
-        glint_save_as_text_file(all ? table_rows(&p.table) : selected_rows(&p, header),
-                                args->positional[1]);
+    if (r == 0 && all)
+        row_output_save(table_rows(&p.table), p.table.lines, args, args->positional[1]);
+    if (r == 0 && !all) glint_save_as_text_file(selected_rows(&p, header), args->positional[1]);
     glint_free(p.items);
     glint_free(p.header);
     return glint_error(g)->code;
@@ -304,6 +305,7 @@ static const struct glint_job_option options[] = {
      "columns and expressions, such as 'id, votes * 2 AS twice'; * is all columns (all columns)"},
     {"output-header", NULL, NULL, "the first line of each part of OUTPUT has the names"},
     TABLE_OPTIONS,
+    OUTPUT_FORMAT_OPTION,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job select_job = {

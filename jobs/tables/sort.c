@@ -6,6 +6,7 @@
  * Equal keys keep the order of the input. With --unique only the first line of each key passes. */
 #include "engine/batch.h"
 #include "jobs/jobs.h"
+#include "jobs/rows/row_output.h"
 #include "jobs/tables/sort_key.h"
 
 #include <assert.h>
@@ -113,8 +114,8 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *sorted =
         glint_sort_by_key(keyed, !lines || (columns.letters[0] & SORT_REVERSE) == 0);
     if (glint_job_option(args, "unique") != NULL) sorted = glint_filter(sorted, &first, NULL);
-    return glint_save_as_text_file(lines ? glint_keys(sorted) : glint_values(sorted),
-                                   args->positional[1]);
+    return row_output_save(lines ? glint_keys(sorted) : glint_values(sorted), table.lines, args,
+                           args->positional[1]);
 }
 
 static const struct glint_job_option options[] = {
@@ -125,6 +126,7 @@ static const struct glint_job_option options[] = {
     {"reverse", NULL, NULL, "reverse the order of columns without letters"},
     {"unique", NULL, NULL, "save only the first line of those with equal columns"},
     TABLE_OPTIONS,
+    OUTPUT_FORMAT_OPTION,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job sort_job = {

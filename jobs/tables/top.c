@@ -11,6 +11,7 @@
  *
  * There all lines are shuffled: neither the groups nor their lines need to fit in memory. */
 #include "jobs/jobs.h"
+#include "jobs/rows/row_output.h"
 #include "jobs/tables/group_partition.h"
 #include "jobs/tables/sort_key.h"
 
@@ -332,7 +333,8 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     if (per > 0) return run_per_group(&table, best_args, per, paths[1]);
     struct glint_rdd *candidates = glint_map_partitions(table_rows(&table), &best, best_args);
     struct glint_rdd *sorted = glint_with_partitions(glint_sort_by_key(candidates, true), 1);
-    return glint_save_as_text_file(glint_values(glint_filter(sorted, &first, best_args)), paths[1]);
+    return row_output_save(glint_values(glint_filter(sorted, &first, best_args)), table.lines, args,
+                           paths[1]);
 }
 
 static const struct glint_job_option options[] = {
@@ -342,6 +344,7 @@ static const struct glint_job_option options[] = {
     {"text", NULL, NULL, "compare them as text"},
     {"smallest", NULL, NULL, "the smallest instead of the largest"},
     TABLE_OPTIONS,
+    OUTPUT_FORMAT_OPTION,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job top_job = {

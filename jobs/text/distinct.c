@@ -1,14 +1,16 @@
 /* distinct: each different row once. */
 #include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
+#include "jobs/rows/row_output.h"
 
 static int distinct_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_rdd *lines = fields_rows(g, args, args->positional[0]);
-    return glint_save_as_text_file(glint_distinct(lines), args->positional[1]);
+    return row_output_save(glint_distinct(lines), lines, args, args->positional[1]);
 }
 
-static const struct glint_job_option options[] = {ROWS_OPTIONS, {NULL, NULL, NULL, NULL}};
+static const struct glint_job_option options[] = {
+    ROWS_OPTIONS, OUTPUT_FORMAT_OPTION, {NULL, NULL, NULL, NULL}};
 
 const struct glint_job distinct_job = {
     .name = "distinct",

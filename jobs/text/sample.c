@@ -1,6 +1,7 @@
 /* sample: lines chosen at random. */
 #include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
+#include "jobs/rows/row_output.h"
 
 static int sample_run(struct glint *g, const struct glint_job_args *args)
 {
@@ -15,7 +16,7 @@ static int sample_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *lines = fields_rows(g, args, args->positional[0]);
     struct glint_rdd *sample = rows ? glint_sample_exactly(lines, (uint64_t)count, seed)
                                     : glint_sample(lines, share, seed);
-    return glint_save_as_text_file(sample, args->positional[1]);
+    return row_output_save(sample, lines, args, args->positional[1]);
 }
 
 static const struct glint_job_option options[] = {
@@ -23,6 +24,7 @@ static const struct glint_job_option options[] = {
     {"rows", "N", NULL, "exactly N lines, or all if there are fewer; reads INPUT twice"},
     {"seed", "N", "42", "seed of the random choice"},
     ROWS_OPTIONS,
+    OUTPUT_FORMAT_OPTION,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job sample_job = {
