@@ -1,5 +1,6 @@
 /* Detection of formats by their first bytes, and of text that starts like one. */
 #include "engine/input/format.h"
+#include "engine/input/format_library.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -23,10 +24,24 @@ static void expect_text(const uint8_t *head, uint64_t size)
                  (const char *)head);
 }
 
+Test(format, files_of_columns_are_recognized)
+{
+    cr_expect_eq(format_detect_columns(HEAD("PAR1\x15\x04\x15")), FORMAT_PARQUET);
+    cr_expect_eq(format_detect_columns(HEAD("PARE\x01\0\0")), FORMAT_PARQUET);
+    cr_expect_eq(format_detect_columns(HEAD("ARROW1\0\0")), FORMAT_ARROW_FILE);
+    cr_expect_eq(format_detect_columns(HEAD("\xff\xff\xff\xff\x80\0\0\0\x10\0\0\0\0\0\0\0")),
+                 FORMAT_ARROW_STREAM);
+    cr_expect_eq(format_detect_columns(HEAD("PAR1")), 0);
+    cr_expect_eq(format_detect_columns(HEAD("PAR1 is the first name of a text")), 0);
+    cr_expect_eq(format_detect_columns(HEAD("PARENT\tCHILD")), 0);
+    cr_expect_eq(format_detect_columns(HEAD("ARROW1 is text")), 0);
+    cr_expect_eq(format_detect_columns(NULL, 0), 0);
+}
+
 Test(format, binary_formats_are_recognized)
 {
     expect_rejected(HEAD("\x02\x21\x4c\x18\x64"), "lz4");
-    expect_rejected(HEAD("PAR1\x15\x04\x15"), "Parquet");
+    expect_rejected(HEAD("FEA1\0\0\0\0"), "Feather file of version 1");
     expect_rejected(HEAD("ORC\x0a\x05\0\x08"), "ORC");
     expect_rejected(HEAD("Obj\x01\x04\x16"
                          "avro.schema\x02{"),

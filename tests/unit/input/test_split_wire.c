@@ -71,6 +71,58 @@ static const struct split_piece pieces[] = {
      .frames_end = 50,
      .compression = COMPRESSION_ZSTD},
 };
+static const struct row_column row_columns[] = {{0, "id"}, {3, "a name"}};
+static const struct row_layout layout = {.fields = 5, .count = 2, .columns = row_columns};
+static const struct split_piece column_pieces[] = {
+    {.path = "a.parquet", .offset = 2, .length = 3, .file_size = 1, .format = 1, .layout = &layout},
+    {.path = "b.parquet", .length = 1, .file_size = 9, .format = 2, .layout = &layout},
+};
+
+Test(split_wire, pieces_of_files_of_columns_round_trip)
+{
+    const struct split split = {column_pieces, 2};
+    struct split got;
+    struct arena arena = {NULL, NULL, 0};
+    struct buffer bytes = {NULL, 0, 0};
+    cr_assert(split_encode(&split, &bytes));
+    for (uint64_t size = 0; size < bytes.size; size++)
+        cr_expect_eq(split_decode((struct glint_slice){bytes.data, size}, &arena, &got, &error),
+                     GLINT_E_PROTOCOL);
+    error = (struct glint_error){.code = GLINT_OK};
+    cr_assert_eq(split_decode((struct glint_slice){bytes.data, bytes.size}, &arena, &got, &error),
+                 0);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct split_piece *a = &column_pieces[i], *b = &got.pieces[i];
+        cr_expect(a->offset == b->offset && a->length == b->length && a->format == b->format);
+        cr_assert(b->layout->fields == 5 && b->layout->count == 2);
+        for (unsigned c = 0; c < 2; c++) {
+            cr_expect_eq(b->layout->columns[c].field, row_columns[c].field);
+            cr_expect_str_eq(b->layout->columns[c].name, row_columns[c].name);
+        }
+    }
+    buffer_fini(&bytes);
+    arena_fini(&arena);
+}
+
+Test(split_wire, layouts_that_are_no_layouts_are_rejected)
+{
+    const struct row_column falling[] = {{3, "a"}, {0, "b"}}, beyond[] = {{5, "a"}};
+    const struct row_layout wrong[] = {{5, 2, falling}, {5, 1, beyond}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct split_piece piece = column_pieces[0];
+        struct buffer bytes = {NULL, 0, 0};
+        struct arena arena = {NULL, NULL, 0};
+        struct split got;
+        piece.layout = &wrong[i];
+        cr_assert(split_encode(&(struct split){&piece, 1}, &bytes));
+        cr_expect_eq(
+            split_decode((struct glint_slice){bytes.data, bytes.size}, &arena, &got, &error),
+            GLINT_E_PROTOCOL);
+        buffer_fini(&bytes);
+        arena_fini(&arena);
+    }
+}
+
 static const struct column_run runs[] = {{2, 1}, {COLUMN_EMPTY, 3}, {0, 2}};
 static const struct column_map map = {.runs = runs, .count = 3, .fields = 4, .separator = ';'};
 enum { PIECES = sizeof pieces / sizeof *pieces };
@@ -236,7 +288,7 @@ static int decode_rows(const char *path, uint64_t offset, uint64_t length, uint6
     struct arena arena = {NULL, NULL, 0};
     struct split got;
     pack_array(&p, 1);
-    pack_array(&p, 17);
+    pack_array(&p, 19);
     pack_text(&p, path);
     pack_text(&p, NULL);
     pack_u64(&p, offset);
@@ -254,6 +306,8 @@ static int decode_rows(const char *path, uint64_t offset, uint64_t length, uint6
     pack_text(&p, NULL);
     pack_array(&p, 0);
     pack_bytes(&p, (struct glint_slice){(const uint8_t *)"", 0});
+    pack_u64(&p, 0);
+    pack_array(&p, 0);
     error = (struct glint_error){.code = GLINT_OK};
     const int r = split_decode((struct glint_slice){p.out.data, p.out.size}, &arena, &got, &error);
     packer_fini(&p);

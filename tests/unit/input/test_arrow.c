@@ -1,0 +1,212 @@
+/* Columns of Arrow's C data interface: the text of values of each type, and that damaged arrays are
+ * found before they are read. */
+#include "engine/input/arrow.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+
+/* ---- Arrays of C */
+
+#define ARRAY(length_, ...)                                                                        \
+    ((struct ArrowArray){.length = (length_),                                                      \
+                         .n_buffers = sizeof((const void *[]){__VA_ARGS__}) / sizeof(void *),      \
+                         .buffers = (const void *[]){__VA_ARGS__}})
+
+static struct arena arena;
+
+static struct arrow_field field_of(const char *format)
+{
+    struct arrow_field field;
+    const struct ArrowSchema schema = {.format = format, .name = "c"};
+    const char *problem = arrow_field_read(&schema, &arena, &field);
+    cr_assert_null(problem, "%s: %s", format, problem);
+    return field;
+}
+
+static void expect_text(const struct arrow_field *field, const struct ArrowArray *array,
+                        const char *wanted)
+{
+    struct buffer out = {NULL, 0, 0};
+    const char *problem = arrow_array_check(field, array);
+    cr_assert_null(problem, "%s: %s", wanted, problem);
+    for (int64_t row = 0; row < array->length; row++) {
+        if (row > 0) cr_assert(buffer_append(&out, " ", 1));
+        if (arrow_is_null(field, array, row))
+            cr_assert(buffer_append(&out, "-", 1));
+        else
+            cr_assert(arrow_append_text(field, array, row, &out));
+    }
+    cr_expect(out.size == strlen(wanted) && memcmp(out.data, wanted, out.size) == 0,
+              "wanted %s, got %.*s", wanted, (int)out.size, (char *)out.data);
+    buffer_fini(&out);
+}
+
+static void expect_values(const char *format, int64_t count, const void *values, const char *wanted)
+{
+    const struct arrow_field field = field_of(format);
+    const struct ArrowArray array = ARRAY(count, NULL, values);
+    expect_text(&field, &array, wanted);
+}
+
+#define VALUES(format_, type_, wanted_, ...)                                                       \
+    expect_values(format_, sizeof((const type_[]){__VA_ARGS__}) / sizeof(type_),                   \
+                  (const type_[]){__VA_ARGS__}, wanted_)
+
+Test(arrow, numbers_are_decimal)
+{
+    VALUES("c", int8_t, "-128 127", INT8_MIN, INT8_MAX);
+    VALUES("C", uint8_t, "0 255", 0, UINT8_MAX);
+    VALUES("s", int16_t, "-32768", INT16_MIN);
+    VALUES("S", uint16_t, "65535", UINT16_MAX);
+    VALUES("i", int32_t, "-2147483648", INT32_MIN);
+    VALUES("I", uint32_t, "4294967295", UINT32_MAX);
+    VALUES("l", int64_t, "-9223372036854775808", INT64_MIN);
+    VALUES("L", uint64_t, "18446744073709551615", UINT64_MAX);
+    VALUES("g", double, "0.1 -0.0 1e+16 inf nan", 0.1, -0.0, 1e16, (double)INFINITY, (double)NAN);
+    VALUES("b", uint8_t, "true", 1);
+}
+
+Test(arrow, a_float_has_its_own_shortest_text)
+{
+    VALUES("f", float, "0.1 16777216.0 3.4028235e+38 1e-45 -0.0", 0.1f, 16777216.0f, 3.4028235e38f,
+           1e-45f, -0.0f);
+    VALUES("e", uint16_t, "1.0 0.1 65500.0 6e-08 -inf", 0x3c00, 0x2e66, 0x7bff, 0x0001, 0xfc00);
+}
+
+Test(arrow, decimals_have_their_scale)
+{
+    const uint64_t values[] = {12345, 0, UINT64_MAX - 4, UINT64_MAX, 0, UINT64_C(1) << 63};
+    expect_values("d:38,2", 3, values, "123.45 -0.05 -1701411834604692317316873037158841057.28");
+    VALUES("d:9,0,32", int32_t, "-7", -7);
+    VALUES("d:9,3,64", int64_t, "0.001 -12.345", 1, -12345);
+    VALUES("d:9,-2,32", int32_t, "700", 7);
+}
+
+Test(arrow, times_are_iso_8601)
+{
+    VALUES("tdD", int32_t, "1970-01-01 1969-12-31 2024-02-29 0001-01-01", 0, -1, 19782, -719162);
+    VALUES("tdm", int64_t, "1970-01-01 1969-12-31", 86399999, -1);
+    VALUES("tts", int32_t, "00:00:00 23:59:59", 0, 86399);
+    VALUES("ttu", int64_t, "00:00:01.500 00:00:00.000001", 1500000, 1);
+    VALUES("tss:", int64_t, "2001-09-09T01:46:40 1969-12-31T23:59:59", 1000000000, -1);
+    VALUES("tsn:Europe/Berlin", int64_t, "1970-01-01T00:00:00.000000001Z", 1);
+    VALUES("tsm:UTC", int64_t, "1970-01-01T00:00:00.250Z", 250);
+    VALUES("tDs", int64_t, "90061", 90061);
+}
+
+Test(arrow, texts_and_nulls)
+{
+    const struct arrow_field utf8 = field_of("u"), large = field_of("U"), view = field_of("vu");
+    const uint8_t valid = 5; /* rows 0 and 2 */
+    const struct ArrowArray small = ARRAY(3, &valid, ((const int32_t[]){0, 1, 1, 3}), "abc");
+    expect_text(&utf8, &small, "a - bc");
+    const struct ArrowArray wide = ARRAY(2, NULL, ((const int64_t[]){1, 1, 3}), "abc");
+    expect_text(&large, &wide, " bc");
+    struct {
+        uint32_t size;
+        char text[4];
+        uint32_t buffer, offset;
+    } views[] = {{3, "xyz", 0, 0}, {13, "0123", 0, 2}};
+    const struct ArrowArray viewed =
+        ARRAY(2, NULL, views, "..0123456789abc", ((const int64_t[]){15}));
+    expect_text(&view, &viewed, "xyz 0123456789abc");
+    struct ArrowArray sliced = small;
+    sliced.offset = 1;
+    sliced.length = 2;
+    expect_text(&utf8, &sliced, "- bc");
+}
+
+Test(arrow, dictionaries_runs_and_nested_values)
+{
+    struct ArrowSchema text = {.format = "u", .name = "item"};
+    const struct ArrowSchema dictionary = {.format = "c", .name = "c", .dictionary = &text};
+    struct arrow_field field;
+    cr_assert_null(arrow_field_read(&dictionary, &arena, &field));
+    struct ArrowArray words = ARRAY(2, NULL, ((const int32_t[]){0, 1, 4}), "a\"b\n");
+    struct ArrowArray codes = ARRAY(3, NULL, ((const int8_t[]){1, 0, 1}));
+    codes.dictionary = &words;
+    expect_text(&field, &codes, "\"b\n a \"b\n");
+
+    const struct ArrowSchema list = {
+        .format = "+l", .name = "c", .n_children = 1, .children = (struct ArrowSchema *[]){&text}};
+    cr_assert_null(arrow_field_read(&list, &arena, &field));
+    struct ArrowArray lists = ARRAY(3, NULL, ((const int32_t[]){0, 2, 2, 2}));
+    lists.n_children = 1;
+    lists.children = (struct ArrowArray *[]){&words};
+    expect_text(&field, &lists, "[\"a\",\"\\\"b\\n\"] [] []");
+
+    const struct ArrowSchema record = {
+        .format = "+s", .name = "c", .n_children = 1, .children = (struct ArrowSchema *[]){&text}};
+    cr_assert_null(arrow_field_read(&record, &arena, &field));
+    struct ArrowArray records = ARRAY(2, NULL);
+    records.n_children = 1;
+    records.children = (struct ArrowArray *[]){&words};
+    expect_text(&field, &records, "{\"item\":\"a\"} {\"item\":\"\\\"b\\n\"}");
+
+    struct ArrowSchema ends = {.format = "i", .name = "run_ends"};
+    const struct ArrowSchema runs = {.format = "+r",
+                                     .name = "c",
+                                     .n_children = 2,
+                                     .children = (struct ArrowSchema *[]){&ends, &text}};
+    cr_assert_null(arrow_field_read(&runs, &arena, &field));
+    struct ArrowArray run_ends = ARRAY(2, NULL, ((const int32_t[]){2, 3}));
+    struct ArrowArray run = {.length = 2,
+                             .offset = 1,
+                             .n_children = 2,
+                             .children = (struct ArrowArray *[]){&run_ends, &words}};
+    expect_text(&field, &run, "a \"b\n");
+}
+
+/* ---- Damage */
+
+static void expect_damaged(const char *format, struct ArrowArray array, const char *wanted)
+{
+    const struct arrow_field field = field_of(format);
+    const char *problem = arrow_array_check(&field, &array);
+    cr_assert_not_null(problem, "%s", wanted);
+    cr_expect_not_null(strstr(problem, wanted), "%s: %s", wanted, problem);
+}
+
+Test(arrow, damaged_arrays_are_found)
+{
+    const int32_t falling[] = {0, 3, 1}, below[] = {-1, 0, 1}, good[] = {0, 1, 3};
+    expect_damaged("u", ARRAY(2, NULL, falling, "abc"), "fall");
+    expect_damaged("u", ARRAY(2, NULL, below, "abc"), "below 0");
+    expect_damaged("u", ARRAY(2, NULL, NULL, "abc"), "no offsets");
+    expect_damaged("u", ARRAY(2, NULL, good, NULL), "no values");
+    expect_damaged("u", ARRAY(2, NULL, good), "number of buffers");
+    expect_damaged("l", ARRAY(2, NULL, NULL), "no values");
+    expect_damaged("l", ARRAY(-1, NULL, good), "impossible length");
+    expect_damaged("l", ARRAY(INT64_MAX / 8, NULL, good), "impossible length");
+    const uint32_t long_view[] = {13, 0, 0, 3}, no_buffer[] = {13, 0, 1, 0};
+    expect_damaged("vu", ARRAY(1, NULL, long_view, "0123456789abcde", ((const int64_t[]){15})),
+                   "outside of its buffer");
+    expect_damaged("vu", ARRAY(1, NULL, no_buffer, "0123456789abcde", ((const int64_t[]){15})),
+                   "outside of its buffer");
+}
+
+Test(arrow, an_index_outside_of_its_dictionary_is_found_unless_it_is_null)
+{
+    struct ArrowSchema text = {.format = "u", .name = "item"};
+    const struct ArrowSchema dictionary = {.format = "L", .name = "c", .dictionary = &text};
+    struct arrow_field field;
+    cr_assert_null(arrow_field_read(&dictionary, &arena, &field));
+    struct ArrowArray words = ARRAY(1, NULL, ((const int32_t[]){0, 1}), "a");
+    const uint64_t indexes[] = {0, UINT64_MAX};
+    const uint8_t valid = 1;
+    struct ArrowArray codes = ARRAY(2, NULL, indexes), with_null = ARRAY(2, &valid, indexes);
+    codes.dictionary = with_null.dictionary = &words;
+    cr_assert_not_null(arrow_array_check(&field, &codes));
+    expect_text(&field, &with_null, "a -");
+}
+
+Test(arrow, unknown_types_have_a_reason)
+{
+    const char *const formats[] = {"",     "x",   "uu", "w:-1", "d:0,1", "d:10", "d:10,2,100",
+                                   "tsq:", "tds", "+x", "+w:x", "vx",    "tiM",  "+ud:0,1"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        struct arrow_field field;
+        const struct ArrowSchema schema = {.format = formats[i], .name = "c"};
+        cr_expect_not_null(arrow_field_read(&schema, &arena, &field), "%s", formats[i]);
+    }
+}

@@ -1,0 +1,236 @@
+/* Jobs on files of columns, with a library whose files are text (tests/fake_formats): the same
+ * results as on tables of text, and an error for each thing that such a file can get wrong. */
+#include "tests/support/jobs.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+TestSuite(columns, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+
+#define HEAD "PAR1\x15\n"
+static bool skip;
+
+#define RUN(...)                                                                                   \
+    test_job_once(&(struct context_config){.skip_bad_rows = skip, .bad_rows_max = -1},             \
+                  (const char *const[]){__VA_ARGS__, NULL}, &error)
+
+static struct glint_error error;
+
+static void write_file(const char *name, const char *text)
+{
+    scratch_write(name, text, strlen(text));
+}
+
+static void expect_output(const char *name, const char *wanted)
+{
+    struct output o = output_read(name);
+    cr_assert_not_null(o.data, "%s: %s", name, error.cause);
+    cr_expect(o.size == strlen(wanted) && memcmp(o.data, wanted, o.size) == 0, "%s: %.*s", name,
+              (int)o.size, o.data);
+    output_free(&o);
+    scratch_remove(name);
+}
+
+static void expect_failure(int got, enum glint_code code, const char *cause)
+{
+    cr_expect_eq(got, code, "%s: %d", cause, got);
+    cr_expect_not_null(strstr(error.cause, cause), "%s: %s", cause, error.cause);
+    cr_expect_eq(scratch_files_left(), 0);
+    scratch_sweep();
+}
+
+#define RATINGS                                                                                    \
+    HEAD "column id u\ncolumn rating g\ncolumn votes l\n"                                          \
+         "group\ntt1\t8.5\t10\ntt2\t1.2\t20\ngroup\ntt3\t\\N\t30\ntt4\t9.4\t\\N\ngroup\n"
+
+Test(columns, counts_are_those_of_a_table)
+{
+    write_file("a.parquet", RATINGS);
+    cr_assert_eq(RUN("count-keys", "a.parquet", "out"), 0, "%s", error.cause);
+    expect_output("out", "1\t1\n9\t2\n");
+    cr_assert_eq(RUN("count-keys", "--key", "text", "--key-column", "id", "a.parquet", "out"), 0);
+    expect_output("out", "tt1\t1\ntt2\t1\ntt3\t1\ntt4\t1\n");
+    cr_assert_eq(RUN("count-keys", "--key", "int", "--key-column", "3", "a.parquet", "out"), 0);
+    expect_output("out", "10\t1\n20\t1\n30\t1\n");
+    cr_assert_eq(RUN("count-keys", "--key", "none", "a.parquet", "out"), 0);
+    expect_output("out", "0\t4\n");
+}
+
+/* Rows of every form of batch: more than one batch and more than one array. */
+Test(columns, many_rows_with_nulls_and_dictionaries)
+{
+    static char text[1 << 20], table[1 << 20];
+    size_t n = (size_t)snprintf(text, sizeof text,
+                                HEAD "column key d\ncolumn plain u\ncolumn n l\ngroup\n"),
+           m = 0;
+    for (int i = 0; i < 20000; i++) {
+        if (i % 4000 == 0 && i > 0) n += (size_t)snprintf(text + n, sizeof text - n, "group\n");
+        const bool null = i % 7 == 0;
+        n += (size_t)snprintf(text + n, sizeof text - n, null ? "\\N\tv%d\t%d\n" : "k%d\tv%d\t%d\n",
+                              null ? i : i % 50, null ? i % 10 : i, i % 10);
+        if (!null)
+            m += (size_t)snprintf(table + m, sizeof table - m, "k%d\tv%d\t%d\n", i % 50, i, i % 10);
+    }
+    write_file("a.parquet", text);
+    write_file("a.tsv", table);
+    static const char *const keys[] = {"1", "2"};
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(RUN("count-keys", "--key", "text", "--key-column", keys[i], "--id-column", "1",
+                         "a.tsv", "tsv"),
+                     0);
+        cr_assert_eq(RUN("count-keys", "--key", "text", "--key-column", keys[i], "--id-column", "1",
+                         "a.parquet", "out"),
+                     0, "%s", error.cause);
+        struct output a = output_read("tsv"), b = output_read("out");
+        if (i == 0) cr_expect(output_same(&a, &b));
+        output_free(&a);
+        output_free(&b);
+        scratch_remove("tsv");
+        scratch_remove("out");
+    }
+}
+
+Test(columns, a_filter_has_the_ids)
+{
+    write_file("a.parquet", RATINGS);
+    write_file("a.tsv", "tt1\t8.5\ntt2\t1.2\ntt4\t9.4\n");
+    cr_assert_eq(RUN("count-keys", "a.parquet", "counts"), 0);
+    cr_assert_eq(RUN("bloom-build", "0.01", "a.parquet", "counts", "out"), 0, "%s", error.cause);
+    cr_assert_eq(RUN("bloom-build", "0.01", "a.tsv", "counts", "tsv"), 0);
+    struct output a = output_read("tsv"), b = output_read("out");
+    cr_expect(output_same(&a, &b));
+    output_free(&a);
+    output_free(&b);
+}
+
+Test(columns, rows_keep_their_types)
+{
+    write_file("a.parquet", RATINGS);
+    cr_assert_eq(RUN("sort", "--by", "votes:nr", "a.parquet", "out"), 0, "%s", error.cause);
+    FILE *part = fopen("out/part-00000.parquet", "r");
+    cr_assert_not_null(part);
+    char text[500];
+    const size_t n = fread(text, 1, sizeof text - 1, part);
+    fclose(part);
+    text[n] = '\0';
+    cr_expect_str_eq(text, HEAD
+                     "column id u\ncolumn rating g\ncolumn votes l\ngroup\n"
+                     "tt3\t\\N\t30\ntt2\t1.2\t20\ntt1\t8.5\t10\ntt4\t9.4000000000000004\t\\N\n");
+    cr_assert_eq(RUN("sort", "--by", "id", "--output-format", "csv", "out", "csv"), 0, "%s",
+                 error.cause);
+    expect_output("csv", "tt1,8.5,10\ntt2,1.2,20\ntt3,\\N,30\ntt4,9.4,\\N\n");
+}
+
+Test(columns, files_are_matched_by_the_names_of_columns)
+{
+    write_file("a.parquet", HEAD "column id u\ncolumn n l\ngroup\nx\t1\n");
+    write_file("b.parquet", HEAD "column n l\ncolumn more u\ncolumn id u\ngroup\n2\tm\ty\n");
+    cr_assert_eq(RUN("sort", "--by", "id", "--output-format", "csv", "a.parquet,b.parquet", "out"),
+                 0, "%s", error.cause);
+    expect_output("out", "x,1,\\N\ny,2,m\n");
+    expect_failure(RUN("sort", "--by", "more", "a.parquet,b.parquet", "out"), GLINT_E_BAD_VALUE,
+                   "a.parquet: no column is named \"more\"");
+    expect_failure(RUN("sort", "--by", "other", "a.parquet", "out"), GLINT_E_BAD_VALUE,
+                   "no column is named \"other\"; the columns are: id, n");
+    expect_failure(RUN("count-keys", "--key-column", "3", "a.parquet", "out"), GLINT_E_BAD_VALUE,
+                   "there is no column 3");
+}
+
+Test(columns, csv_becomes_a_file_of_columns)
+{
+    write_file("a.csv", "id,name\n1,\"a,b\"\n2,\\N\n");
+    cr_assert_eq(RUN("sort", "--by", "id", "--csv", "--header", "--output-format", "parquet",
+                     "a.csv", "out"),
+                 0, "%s", error.cause);
+    cr_assert_eq(RUN("sort", "--by", "id", "--output-format", "csv", "out", "csv"), 0);
+    expect_output("csv", "1,\"a,b\"\n2,\\N\n");
+    expect_failure(RUN("sort", "--output-format", "parquet", "a.csv", "no"), GLINT_E_USAGE,
+                   "needs the names of columns");
+    expect_failure(RUN("sort", "--output-format", "csv", "a.csv", "no"), GLINT_E_USAGE,
+                   "needs rows of CSV");
+}
+
+/* ---- Errors */
+
+static void expect_damage(const char *group, enum glint_code code, const char *cause)
+{
+    char text[1000];
+    snprintf(text, sizeof text,
+             HEAD
+             "column id u\ncolumn rating g\ncolumn kind d\ngroup\na\t1\tx\ngroup\n%s\nb\t2\ty\n",
+             group);
+    write_file("damaged.parquet", text);
+    expect_failure(RUN("sort", "--by", "id", "damaged.parquet", "out"), code, cause);
+    skip = true; /* rows, never a file */
+    expect_failure(
+        RUN("count-keys", "--key", "text", "--key-column", "kind", "damaged.parquet", "out"), code,
+        cause);
+    skip = false;
+    scratch_remove("damaged.parquet");
+}
+
+Test(columns, damage_is_an_error_of_the_file)
+{
+    expect_damage("damage offsets", GLINT_E_INPUT_DAMAGED, "damaged.parquet: row group 1, column");
+    expect_damage("damage index", GLINT_E_INPUT_DAMAGED,
+                  "row group 1, column kind: an index is outside of its dictionary");
+    expect_damage("damage children", GLINT_E_INPUT_DAMAGED, "another shape");
+    expect_damage("damage type", GLINT_E_INPUT_DAMAGED,
+                  "another number of parts than it must have");
+    expect_damage("damage memory", GLINT_E_MEMORY_LIMIT, "row group 1 needs");
+    expect_damage("fail open a broken footer", GLINT_E_INPUT_DAMAGED,
+                  "damaged.parquet: a broken footer");
+    expect_damage("fail beyond x", GLINT_E_INPUT_DAMAGED, "beyond its end");
+    expect_damage("fail piece it is encrypted", GLINT_E_INPUT_FORMAT, "it is encrypted");
+    expect_damage("fail read a broken page", GLINT_E_INPUT_DAMAGED, ": a broken page");
+    expect_damage("fail next a broken level", GLINT_E_INPUT_DAMAGED, ": a broken level");
+    expect_damage("fail panic a bug", GLINT_E_INPUT_DAMAGED, ": a bug");
+}
+
+Test(columns, bad_values_name_file_row_and_column)
+{
+    write_file("a.parquet", HEAD "column id u\ncolumn rating g\ngroup\nx\t1\ngroup\ny\t2\nz\t11\n");
+    expect_failure(RUN("count-keys", "a.parquet", "out"), GLINT_E_BAD_ROW,
+                   "a.parquet, row 3: the rating is out of range: column 2 (rating): \"11.0\"");
+    skip = true;
+    cr_assert_eq(RUN("count-keys", "a.parquet", "out"), 0);
+    skip = false;
+    expect_output("out", "1\t1\n2\t1\n");
+    expect_failure(RUN("count-keys", "--key", "int", "a.parquet", "out"), GLINT_E_BAD_ROW,
+                   "the key is not an integer");
+    write_file("b.parquet", HEAD "column id u\ncolumn n l\ngroup\na\x1f"
+                                 "b\t1\n");
+    expect_failure(RUN("sort", "--by", "n", "b.parquet", "out"), GLINT_E_BAD_ROW,
+                   "b.parquet, row 1: the byte 0x1f, or 0x1d alone, in a value: id");
+}
+
+Test(columns, options_and_jobs_that_do_not_fit)
+{
+    write_file("a.parquet", RATINGS);
+    write_file("a.tsv", "x\t1\n");
+    expect_failure(RUN("count-keys", "--csv", "a.parquet", "out"), GLINT_E_USAGE,
+                   "--csv has no meaning with files of columns");
+    expect_failure(RUN("sort", "--header", "a.parquet", "out"), GLINT_E_USAGE, "--header");
+    expect_failure(RUN("grep", "tt", "a.parquet", "out"), GLINT_E_USAGE, "no lines to search");
+    expect_failure(RUN("count-keys", "--record-form", "a.parquet", "out"), GLINT_E_USAGE,
+                   "--record-form");
+    expect_failure(RUN("wordcount", "a.parquet", "out"), GLINT_E_INPUT_FORMAT,
+                   "a.parquet: it is a Parquet file");
+    expect_failure(RUN("count-keys", "a.parquet,a.tsv", "out"), GLINT_E_INPUT_FORMAT,
+                   "a.tsv: no file of columns");
+    write_file("twice.parquet", HEAD "column a u\ncolumn a l\ngroup\n");
+    expect_failure(RUN("sort", "--by", "a", "twice.parquet", "out"), GLINT_E_INPUT_FORMAT,
+                   "two columns are named \"a\"");
+    write_file("u.parquet", HEAD "column unwritable u\ngroup\nx\n");
+    expect_failure(RUN("sort", "u.parquet", "out"), GLINT_E_OUTPUT_IO, "an unwritable column");
+}
+
+Test(columns, files_without_rows_or_columns)
+{
+    write_file("a.parquet", HEAD "column id u\ncolumn rating g\n");
+    cr_assert_eq(RUN("count-keys", "a.parquet", "out"), 0, "%s", error.cause);
+    expect_output("out", "");
+    write_file("b.parquet", HEAD "group\n");
+    expect_failure(RUN("count-keys", "b.parquet", "out"), GLINT_E_BAD_VALUE, "there is no column");
+}
