@@ -246,20 +246,21 @@ void work_dir_remove_stale(struct env *env, const char *parent)
     locked_dir_remove_stale(env, temp_parent_or_default(parent), PREFIX, 1);
 }
 
-int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
-                  struct glint_error *error)
+int work_dir_open_as(struct work_dir *w, struct env *env, const char *parent, const char *prefix,
+                     unsigned depth, struct glint_error *error)
 {
     const char *hint = "use a writable directory: --work-dir, or work_dir in cluster.toml";
     uint64_t id = 0;
     w->env = env;
     w->lock = LOCKED_DIR_NONE;
+    w->depth = depth;
     w->path[0] = '\0';
     parent = temp_parent_or_default(parent);
-    work_dir_remove_stale(env, parent);
+    locked_dir_remove_stale(env, parent, prefix, depth);
     if (env->random(env, &id, sizeof id) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s/" PREFIX "%016llx", parent, (unsigned long long)id))
+    if (!text_format(path, sizeof path, "%s/%s%016llx", parent, prefix, (unsigned long long)id))
         return error_set(error, GLINT_E_WORK_DIR, hint, "the work directory's path is too long");
     int r = locked_dir_create(env, path, true, &w->lock);
     if (r == 0) {
@@ -271,10 +272,16 @@ int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
     return error->code;
 }
 
+int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
+                  struct glint_error *error)
+{
+    return work_dir_open_as(w, env, parent, PREFIX, 1, error);
+}
+
 void work_dir_close(struct work_dir *w)
 {
     if (w->path[0] == '\0') return;
-    locked_dir_remove(w->env, w->path, &w->lock, 1);
+    locked_dir_remove(w->env, w->path, &w->lock, w->depth);
     locked_dir_unlock(w->env, &w->lock);
     w->path[0] = '\0';
 }

@@ -54,6 +54,7 @@ void locked_dir_remove_stale(struct env *env, const char *parent, const char *pr
 struct work_dir {
     struct env *env;
     struct locked_dir lock;
+    unsigned depth; /* levels of directories, as for locked_dir_remove */
     char path[PATH_MAX];
 };
 
@@ -61,6 +62,10 @@ struct work_dir {
  * or WORK_DIR or SYSTEM with *error set. Blocks on disk. */
 int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
                   struct glint_error *error);
+/* The same with another prefix than "glint-", and with directories inside: see
+ * locked_dir_remove_stale. */
+int work_dir_open_as(struct work_dir *w, struct env *env, const char *parent, const char *prefix,
+                     unsigned depth, struct glint_error *error);
 /* Removes the directory with all its contents; does nothing if it is not open. */
 void work_dir_close(struct work_dir *w);
 /* Removes directories of dead processes in `parent`. Any thread; blocks on disk. */

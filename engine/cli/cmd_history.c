@@ -9,6 +9,7 @@
 #include "engine/web/web_api.h"
 #include "engine/web/web_http.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,37 +93,21 @@ static int compare_log_paths(const void *a, const void *b)
     return strcmp(((const struct log_file *)a)->path, ((const struct log_file *)b)->path);
 }
 
-static bool is_known_log(const struct history_jobs *j, const char *name)
-{
-    uint32_t low = 0, high = j->sorted_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const int c = strcmp(j->logs[middle].path + strlen(j->path) + 1, name);
-        if (c == 0) return true;
-        if (c < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
 static int add_history_log(void *arg, const char *name)
 {
     struct history_jobs *j = arg;
-    char *path = NULL;
-    struct buffer text = {NULL, 0, 0};
-    if (is_known_log(j, name)) return 0;
-    if (name[0] == '.' || j->log_count == LOGS_MAX) return 0;
-    if (buffer_append(&text, j->path, strlen(j->path)) && buffer_append(&text, "/", 1) &&
-        buffer_append(&text, name, strlen(name) + 1))
-        path = (char *)text.data;
-    if (path == NULL ||
-        !array_reserve(&j->logs, &j->log_capacity, j->log_count + 1, sizeof *j->logs)) {
-        buffer_fini(&text);
+    char path[PATH_MAX];
+    struct log_file log = {.path = path};
+    if (name[0] == '.' || j->log_count == LOGS_MAX ||
+        !text_format(path, sizeof path, "%s/%s", j->path, name))
+        return 0;
+    if (j->sorted_count > 0 &&
+        bsearch(&log, j->logs, j->sorted_count, sizeof log, compare_log_paths) != NULL)
+        return 0;
+    if (!array_reserve(&j->logs, &j->log_capacity, j->log_count + 1, sizeof *j->logs) ||
+        (log.path = mem_strdup(path)) == NULL)
         return -1;
-    }
-    j->logs[j->log_count++] = (struct log_file){.path = path};
+    j->logs[j->log_count++] = log;
     return 0;
 }
 

@@ -39,13 +39,10 @@
 /* Zeros: no output is standard output. */
 struct stdout_output {
     struct env *env;
-    struct locked_dir lock;
-    char directory[PATH_MAX];
+    struct work_dir directory;
     char path[PATH_MAX]; /* of the output, in the directory; empty: none */
 };
 
-#define PREFIX     "glint-stdout-"
-#define DEPTH      2 /* levels of directories: of the output and of its attempts */
 #define COPY_BYTES ((size_t)1 << 20)
 
 static bool is_stdout(const char *path)
@@ -72,51 +69,22 @@ static uint32_t find_stdout_output_argument(const struct glint_job *job,
 }
 
 /* Removes the directory. */
-static void stdout_output_close(struct stdout_output *o)
-{
-    if (o->directory[0] == '\0') return;
-    locked_dir_remove(o->env, o->directory, &o->lock, DEPTH);
-    locked_dir_unlock(o->env, &o->lock);
-    o->directory[0] = o->path[0] = '\0';
-}
-
-static int make_directory(struct stdout_output *o, const char *parent, struct glint_error *error)
-{
-    uint64_t id = 0;
-    if (parent == NULL) parent = getenv("TMPDIR");
-    if (parent == NULL || parent[0] == '\0') parent = "/tmp";
-    locked_dir_remove_stale(o->env, parent, PREFIX, DEPTH);
-    if (o->env->random(o->env, &id, sizeof id) != 0)
-        return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
-    char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s/" PREFIX "%016llx", parent, (unsigned long long)id))
-        return error_set(error, GLINT_E_WORK_DIR, "use a shorter --work-dir",
-                         "the work directory's path is too long");
-    const int r = locked_dir_create(o->env, path, true, &o->lock);
-    if (r != 0) {
-        error_set_system(error, GLINT_E_WORK_DIR, r, "create", path);
-        if (error->hint[0] == '\0')
-            text_format(error->hint, sizeof error->hint, "use a writable directory: --work-dir");
-        return error->code;
-    }
-    memcpy(o->directory, path, sizeof path);
-    if (text_format(o->path, sizeof o->path, "%s/output", o->directory)) return 0;
-    stdout_output_close(o);
-    return error_set(error, GLINT_E_WORK_DIR, "use a shorter --work-dir",
-                     "the work directory's path is too long");
-}
-
 /* Replaces the argument that is an output and "-" or /dev/stdout, if there is one, by a path in a
  * new directory below `parent` (NULL: $TMPDIR or /tmp). Returns 0 or a code. */
 static int stdout_output_open(struct stdout_output *o, struct env *env, const struct glint_job *job,
                               struct cli_line *line, const char *parent, struct glint_error *error)
 {
-    *o = (struct stdout_output){.env = env, .lock = LOCKED_DIR_NONE};
+    *o = (struct stdout_output){.env = env};
     const uint32_t index = find_stdout_output_argument(job, line, error);
     if (index == line->argument_count) return error->code;
-    const int r = make_directory(o, parent, error);
-    if (r == 0) line->arguments[index] = o->path;
-    return r;
+    /* Below it: the directories of the output and of its attempts. */
+    int r = work_dir_open_as(&o->directory, env, parent, "glint-stdout-", 2, error);
+    if (r != 0) return r;
+    line->arguments[index] = o->path;
+    if (text_format(o->path, sizeof o->path, "%s/output", o->directory.path)) return 0;
+    work_dir_close(&o->directory);
+    return error_set(error, GLINT_E_WORK_DIR, "use a shorter --work-dir",
+                     "the work directory's path is too long");
 }
 
 static int copy_part_to_stdout(const struct stdout_output *o, const struct input_file *part,
@@ -568,7 +536,7 @@ static int run_job(const struct cli_program *program, const char *command, bool 
         run.settings.config.argument_count = (uint32_t)argc;
         status = sound ? run_job_in_context(&run, program, &line)
                        : fail_before_start(&run, argc, argv, &error);
-        stdout_output_close(&run.stdout_output);
+        work_dir_close(&run.stdout_output.directory);
         settings_fini(&run.settings);
     }
     buffer_fini(&run.input);
