@@ -99,8 +99,7 @@ void stage_progress_report(struct driver *d, uint32_t number)
     const struct action_run *a = d->action_run;
     const struct stage_run *stage = &a->stages[number];
     assert(number < a->stage_count);
-    if (!stage->started)
-        return; /* an earlier action has made its outputs: nothing to report_stage_progress */
+    if (!stage->started) return; /* an earlier action has made its outputs: nothing to report */
     uint32_t rdds = 0;
     const struct cached_sums cached = cached_rdds_sum(d->cached, &rdds);
     report_stage_progress(d,
