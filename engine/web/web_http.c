@@ -18,25 +18,8 @@
 
 static struct web_library functions;
 
-#define SYMBOL(name)                                                                               \
-    {                                                                                              \
-        "MHD_" #name, offsetof(struct web_library, name)                                           \
-    }
-static const struct shared_symbol symbols[] = {SYMBOL(start_daemon),
-                                               SYMBOL(stop_daemon),
-                                               SYMBOL(get_daemon_info),
-                                               SYMBOL(get_connection_info),
-                                               SYMBOL(run),
-                                               SYMBOL(get_timeout),
-                                               SYMBOL(lookup_connection_value),
-                                               SYMBOL(create_response_from_buffer),
-                                               SYMBOL(create_response_from_callback),
-                                               SYMBOL(add_response_header),
-                                               SYMBOL(queue_response),
-                                               SYMBOL(destroy_response),
-                                               SYMBOL(suspend_connection),
-                                               SYMBOL(resume_connection),
-                                               SYMBOL(get_version)};
+#define SYMBOL(name) {"MHD_" #name, offsetof(struct web_library, name)},
+static const struct shared_symbol symbols[] = {WEB_FUNCTIONS(SYMBOL)};
 
 const struct web_library *web_library_load(struct glint_error *error)
 {

@@ -14,22 +14,17 @@
 /* libmicrohttpd, loaded when a page is served: other runs of glint neither need it nor pay for
  * it. */
 
+#define WEB_FUNCTIONS(X) \
+    X(get_version) X(start_daemon) X(stop_daemon) \
+    X(get_daemon_info) X(get_connection_info) X(run) \
+    X(get_timeout) X(lookup_connection_value) X(create_response_from_buffer) \
+    X(create_response_from_callback) X(add_response_header) X(queue_response) \
+    X(destroy_response) X(suspend_connection) X(resume_connection)
+
 struct web_library {
-    __typeof__(&MHD_get_version) get_version;
-    __typeof__(&MHD_start_daemon) start_daemon;
-    __typeof__(&MHD_stop_daemon) stop_daemon;
-    __typeof__(&MHD_get_daemon_info) get_daemon_info;
-    __typeof__(&MHD_get_connection_info) get_connection_info;
-    __typeof__(&MHD_run) run;
-    __typeof__(&MHD_get_timeout) get_timeout;
-    __typeof__(&MHD_lookup_connection_value) lookup_connection_value;
-    __typeof__(&MHD_create_response_from_buffer) create_response_from_buffer;
-    __typeof__(&MHD_create_response_from_callback) create_response_from_callback;
-    __typeof__(&MHD_add_response_header) add_response_header;
-    __typeof__(&MHD_queue_response) queue_response;
-    __typeof__(&MHD_destroy_response) destroy_response;
-    __typeof__(&MHD_suspend_connection) suspend_connection;
-    __typeof__(&MHD_resume_connection) resume_connection;
+#define MEMBER(name) __typeof__(&MHD_##name) name;
+    WEB_FUNCTIONS(MEMBER)
+#undef MEMBER
 };
 
 /* Returns the functions, or NULL with *error set to WEB_LIBRARY. It stays loaded: the library
