@@ -69,8 +69,8 @@ int program_server_on_request(struct daemon_conn *p, struct glint_error *error)
     struct program_server *s = r->program;
     if (s == NULL) return error_no_memory(error);
     p->fetches_program = true;
-    registration_join_if_enough_executors(
-        r); /* the acquisition order no longer waits for this daemon */
+    /* The acquisition order no longer waits for this daemon. */
+    registration_join_if_enough_executors(r);
     if (s->hashed) send_program_info(p);
     if (s->hashed || s->hashing) return 0;
     s->r = r;

@@ -241,12 +241,12 @@ static void daemon_conn_on_opened(void *arg, struct conn *c)
     p->launch_failed = p->permanently_unreachable = false;
     p->backoff.auth_failures = 0;
     p->reached = why.code == GLINT_OK;
-    acquisition_order_release_above_limit(
-        r); /* one more executor is available: the limit may change */
+    /* One more executor is available: the limit may change. */
+    acquisition_order_release_above_limit(r);
     if (p->reached && !acquisition_order_may_request(p)) {
         daemon_conn_release_executor(p);
-        acquisition_order_release_above_limit(
-            r); /* it was the last response that the order waited for */
+        /* It was the last response that the order waited for. */
+        acquisition_order_release_above_limit(r);
         return;
     }
     if (why.code != GLINT_OK || send_executor_request(p, c, &why) != 0) daemon_conn_fail(p, &why);
