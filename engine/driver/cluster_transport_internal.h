@@ -128,9 +128,6 @@ void daemon_conn_init(struct daemon_conn *p);
 void daemon_conn_fail(struct daemon_conn *p, const struct glint_error *why);
 /* Dials the daemon again, if it is time and the order of acquisition allows. */
 void daemon_conn_redial(struct daemon_conn *p);
-/* The daemon that was requested to start a process with this incarnation; NULL: none. */
-struct daemon_conn *daemon_conn_find_requested(struct cluster_transport *r,
-                                               const uint8_t *incarnation);
 /* The process has been started: adds its executor. NULL with *error set: as
  * executor_conn_create. */
 struct executor_conn *daemon_conn_add_executor(struct daemon_conn *p, struct glint_error *error);

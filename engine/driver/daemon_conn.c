@@ -120,18 +120,6 @@ static void daemon_conn_launch(struct daemon_conn *p)
 
 /* ---- Frames from the daemon */
 
-struct daemon_conn *daemon_conn_find_requested(struct cluster_transport *r,
-                                               const uint8_t *incarnation)
-{
-    for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
-        struct daemon_conn *p = &r->daemon_conns[i];
-        if (p->state == DAEMON_CONN_REQUESTED &&
-            memcmp(p->incarnation, incarnation, sizeof p->incarnation) == 0)
-            return p;
-    }
-    return NULL;
-}
-
 struct executor_conn *daemon_conn_add_executor(struct daemon_conn *p, struct glint_error *error)
 {
     assert(p->executor_conn == NULL);

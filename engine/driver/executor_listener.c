@@ -389,6 +389,19 @@ static struct executor_conn *add_joining_executor(struct cluster_transport *r, s
     return l;
 }
 
+/* The daemon that was requested to start a process with this incarnation; NULL: none. */
+static struct daemon_conn *daemon_conn_find_requested(struct cluster_transport *r,
+                                                      const uint8_t *incarnation)
+{
+    for (uint32_t i = 0; i < r->cluster->executor_count; i++) {
+        struct daemon_conn *p = &r->daemon_conns[i];
+        if (p->state == DAEMON_CONN_REQUESTED &&
+            memcmp(p->incarnation, incarnation, sizeof p->incarnation) == 0)
+            return p;
+    }
+    return NULL;
+}
+
 /* A process that a daemon started. EXECUTOR_STARTED may arrive after it. */
 static struct executor_conn *add_requested_executor(struct cluster_transport *r, struct conn *c,
                                                     struct glint_error *error)

@@ -392,16 +392,3 @@ bool stage_inputs_get_lines(const struct stage_inputs *inputs, uint32_t parent, 
         if (inputs->items[i].shuffle == shuffle) return true;
     return inputs->count == 0 && parent == 0;
 }
-
-const struct packed_stage *stage_find_reader(const struct stage_file *file,
-                                             const struct packed_stage *stage, uint32_t *out_parent)
-{
-    const uint32_t number = (uint32_t)(stage - file->stages);
-    for (uint32_t i = 0; i < file->stage_count; i++)
-        for (uint32_t p = 0; p < file->stages[i].parent_count; p++)
-            if (file->stages[i].parents[p] == number) {
-                *out_parent = p;
-                return &file->stages[i];
-            }
-    return NULL;
-}

@@ -102,10 +102,5 @@ int stage_inputs_find(const struct stage_plan *plan, uint32_t partition, struct 
 /* Whether the task gets lines of the parent with this index, which writes `shuffle`: it reads the
  * shuffle. A task that reads only files gets those of the first parent, to start it. */
 bool stage_inputs_get_lines(const struct stage_inputs *inputs, uint32_t parent, uint64_t shuffle);
-/* Returns the stage that reads what `stage` writes, and the index of `stage` among its parents;
- * NULL: it is the last one. */
-const struct packed_stage *stage_find_reader(const struct stage_file *file,
-                                             const struct packed_stage *stage,
-                                             uint32_t *out_parent);
 
 #endif

@@ -412,6 +412,22 @@ static int executor_handle_message_copy(struct stage_worker *w, struct message *
     return executor_handle_message(w->executor, m, error);
 }
 
+/* Returns the stage that reads what `stage` writes, and the index of `stage` among its parents;
+ * NULL: it is the last one. */
+static const struct packed_stage *stage_find_reader(const struct stage_file *file,
+                                                    const struct packed_stage *stage,
+                                                    uint32_t *out_parent)
+{
+    const uint32_t number = (uint32_t)(stage - file->stages);
+    for (uint32_t i = 0; i < file->stage_count; i++)
+        for (uint32_t p = 0; p < file->stages[i].parent_count; p++)
+            if (file->stages[i].parents[p] == number) {
+                *out_parent = p;
+                return &file->stages[i];
+            }
+    return NULL;
+}
+
 /* The plan for this process: its tasks save to directories of their own. */
 static int make_worker_plan(struct stage_worker *w, const struct context_config *registry,
                             struct glint_error *error)

@@ -459,6 +459,20 @@ static bool session_on_accepted(void *arg, struct conn *conn, struct glint_error
 /* ---- Requests of clients: STATUS (which jobs are running or queued) and CANCEL, which the daemon
  * forwards to the job's driver. */
 
+/* Resident; 0: unknown. */
+static uint64_t executor_runner_memory_bytes(const struct executor_runner *w)
+{
+    char path[64], text[128];
+    text_format(path, sizeof path, "/proc/%d/statm", (int)w->process.pid);
+    if (w->exited || !env_read_text(w->d->env, path, text, sizeof text)) return 0;
+    const char *resident = strchr(text, ' '); /* the second number, in pages */
+    int64_t pages;
+    if (resident == NULL) return 0;
+    size_t size = strcspn(++resident, " ");
+    if (!text_parse_i64((const uint8_t *)resident, size, &pages) || pages < 0) return 0;
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static void status_add_job(struct daemon_status *s, const struct daemon_session *v, uint64_t now)
 {
     assert(s->job_count < STATUS_JOBS_MAX);

@@ -146,7 +146,6 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
 void executor_runner_stop(struct executor_runner *w);
 /* Sends SIGTERM. `now` (the drain time is over): also closes the pipe, and kills it soon. */
 void executor_runner_drain(struct executor_runner *w, bool now);
-uint64_t executor_runner_memory_bytes(const struct executor_runner *w); /* resident; 0: unknown */
 struct executor_runner *
 executor_runner_next(struct executor_runner *w); /* w, or the first after it, not CLOSED */
 

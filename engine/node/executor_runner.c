@@ -266,19 +266,6 @@ void executor_runner_drain(struct executor_runner *w, bool now)
     close_executor_pipe(w);
 }
 
-uint64_t executor_runner_memory_bytes(const struct executor_runner *w)
-{
-    char path[64], text[128];
-    text_format(path, sizeof path, "/proc/%d/statm", (int)w->process.pid);
-    if (w->exited || !env_read_text(w->d->env, path, text, sizeof text)) return 0;
-    const char *resident = strchr(text, ' '); /* the second number, in pages */
-    int64_t pages;
-    if (resident == NULL) return 0;
-    size_t size = strcspn(++resident, " ");
-    if (!text_parse_i64((const uint8_t *)resident, size, &pages) || pages < 0) return 0;
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
 /* ---- The pipe */
 
 static void on_exit_report_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)

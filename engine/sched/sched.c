@@ -524,38 +524,6 @@ static void durations_record(struct durations *d, uint64_t ns)
     while (d->below + d->count[d->median] <= half) d->below += d->count[d->median++];
 }
 
-void speculation_add_candidate(struct sched *s, struct sched_attempt *a)
-{
-    if (!s->speculate) return;
-    struct sched_stage *stage = &s->stages[a->task->stage];
-    assert(a->next == NULL && a->prev == NULL);
-    struct sched_attempt *first = stage->oldest, *after = first;
-    a->next = a->prev = a;
-    if (first == NULL) {
-        stage->oldest = a;
-        return;
-    }
-    /* Insert it before the first one that started later. A new attempt starts last, so it goes to
-     * the end. One that is a candidate again, since its copy has ended, belongs near the front. */
-    bool last = first->prev->start_ns <= a->start_ns;
-    while (!last && after->start_ns <= a->start_ns) after = after->next;
-    a->next = after;
-    a->prev = after->prev;
-    a->prev->next = a->next->prev = a;
-    if (!last && after == first) stage->oldest = a;
-}
-
-void speculation_remove_candidate(struct sched *s, struct sched_attempt *a)
-{
-    if (a->prev == NULL) return;
-    struct sched_stage *stage = &s->stages[a->task->stage];
-    assert(stage->oldest != NULL);
-    if (stage->oldest == a) stage->oldest = a->next != a ? a->next : NULL;
-    a->prev->next = a->next;
-    a->next->prev = a->prev;
-    a->next = a->prev = NULL;
-}
-
 /* A task is done: its duration counts for the median of its stage. */
 static void speculation_record_duration(struct sched *s, const struct sched_attempt *a,
                                         uint64_t now_ns)

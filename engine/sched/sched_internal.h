@@ -229,11 +229,4 @@ void sched_node_set_excluded(struct sched *s, uint32_t node, bool excluded);
  * rather than not at all. */
 bool sched_node_accepts_tasks(const struct sched *s, uint32_t node);
 
-/* ---- sched.c: all of it does nothing if speculation is off */
-
-/* Candidates are running or queued attempts without another copy. Removing an attempt that is not
- * one is allowed. */
-void speculation_add_candidate(struct sched *s, struct sched_attempt *a);
-void speculation_remove_candidate(struct sched *s, struct sched_attempt *a);
-
 #endif
