@@ -5,7 +5,7 @@
 #include "jobs/rows/fields.h"
 #include "jobs/rows/row_counts.h"
 
-static int count_run(struct glint *g, const struct glint_job_args *args)
+static int count_keys_run(struct glint *g, const struct glint_job_args *args)
 {
     static const struct glint_function *const count_row[2][2] = {
         {&count_number, &count_number_each}, {&count_text, &count_text_each}};
@@ -41,4 +41,4 @@ const struct glint_job count_keys_job = {
     .outputs = {"OUTPUT"},
     .options = options,
     .functions = {&count_number, &count_text, &count_number_each, &count_text_each},
-    .run = count_run};
+    .run = count_keys_run};

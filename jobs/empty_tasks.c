@@ -14,7 +14,7 @@ static const struct glint_function nothing = {.name = "empty.nothing",
                                               .out = {GLINT_SAME, GLINT_SAME},
                                               .each = emit_nothing};
 
-static int empty_run(struct glint *g, const struct glint_job_args *args)
+static int empty_tasks_run(struct glint *g, const struct glint_job_args *args)
 {
     uint32_t tasks = (uint32_t)glint_job_i64(g, args, "tasks", 1, 100000);
     struct glint_schema schema = {GLINT_NONE, GLINT_I64};
@@ -29,4 +29,4 @@ const struct glint_job empty_tasks_job = {.name = "empty-tasks",
                                           .summary = "run empty tasks, to measure their cost",
                                           .options = options,
                                           .functions = {&nothing},
-                                          .run = empty_run};
+                                          .run = empty_tasks_run};

@@ -64,7 +64,7 @@ int ratio_parse(struct glint *g, const char *text, double out[2])
 }
 
 /* All lines except those equal to the first one. */
-static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines)
+static struct glint_rdd *remove_header_lines(struct glint *g, struct glint_rdd *lines)
 {
     const struct glint_slice header = glint_first_line(lines);
     if (header.data == NULL && !glint_explaining(g)) return lines;
@@ -73,7 +73,7 @@ static struct glint_rdd *without_header(struct glint *g, struct glint_rdd *lines
     return glint_filter(lines, &differs, args);
 }
 
-static int split_run(struct glint *g, const struct glint_job_args *args)
+static int split_dataset_run(struct glint *g, const struct glint_job_args *args)
 {
     double weights[2];
     int64_t seed = glint_job_i64(g, args, "seed", 0, INT64_MAX);
@@ -95,7 +95,7 @@ static int split_run(struct glint *g, const struct glint_job_args *args)
     if (!header && !no_header && csv != FIELDS_JSON && csv != FIELDS_COLUMNS) {
         /* Fails for a header that would be skipped as a bad row, or is empty. */
         glint_first_line(fields_source(glint_text_file(g, args->positional[0]), csv, true));
-        lines = without_header(g, lines);
+        lines = remove_header_lines(g, lines);
     }
     lines = glint_key_by_random_split(lines, weights, 2, (uint64_t)seed);
     return glint_save_as_text_files(lines, args->positional + 1, 2);
@@ -118,4 +118,4 @@ const struct glint_job split_dataset_job = {
     .outputs = {"TRAIN", "TEST"},
     .options = options,
     .functions = {&differs},
-    .run = split_run};
+    .run = split_dataset_run};

@@ -49,8 +49,8 @@ static enum flow count_values_push(void *state, const struct glint_batch *batch,
 const struct op op_count_by_key = ONES_OP("countByKey", count_keys_push);
 const struct op op_count_by_value = ONES_OP("countByValue", count_values_push);
 
-static int count_by(struct glint_rdd *rdd, const struct op *op, enum glint_type key,
-                    struct glint_rows *out)
+static int run_count_by(struct glint_rdd *rdd, const struct op *op, enum glint_type key,
+                        struct glint_rows *out)
 {
     struct rdd_spec spec = {.op = op, .parents = {rdd}, .schema = {key, GLINT_I64}};
     struct glint_rdd *counts = glint_reduce_by_key(rdd_create(rdd->g, &spec), &GLINT_SUM_I64, NULL);
@@ -66,7 +66,7 @@ int glint_count_by_key(struct glint_rdd *rdd, struct glint_rows *out)
     *out = (struct glint_rows){.count = 0};
     if (rdd == NULL) return rdd_null_error("countByKey");
     if (!rdd_is_pair(rdd)) rdd_fail(rdd, GLINT_E_PLAN_TYPE, "countByKey needs keys");
-    return count_by(rdd, &op_count_by_key, rdd->schema.key, out);
+    return run_count_by(rdd, &op_count_by_key, rdd->schema.key, out);
 }
 
 int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out)
@@ -76,5 +76,5 @@ int glint_count_by_value(struct glint_rdd *rdd, struct glint_rows *out)
     if (rdd_is_pair(rdd))
         rdd_fail(rdd, GLINT_E_PLAN_TYPE,
                  "countByValue needs single elements, not pairs: use keys or values first");
-    return count_by(rdd, &op_count_by_value, rdd->schema.value, out);
+    return run_count_by(rdd, &op_count_by_value, rdd->schema.value, out);
 }

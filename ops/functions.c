@@ -47,23 +47,24 @@ static int sum_f64(struct glint_task *task, void *state, struct glint_acc *acc,
 }
 
 /* Bitwise or, to merge marks. */
-static int or_i64(struct glint_task *task, void *state, struct glint_acc *acc,
-                  const union glint_value *value)
+static int bitwise_or_i64(struct glint_task *task, void *state, struct glint_acc *acc,
+                          const union glint_value *value)
 {
     (void)task, (void)state;
     acc->value.i64 |= value->i64;
     return 0;
 }
 
-static int or_i64_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
-                       const int64_t *value, uint32_t rows)
+static int bitwise_or_i64_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
+                               const int64_t *value, uint32_t rows)
 {
     (void)task;
     for (uint32_t i = 0; i < rows; i++) acc[slot[i]] |= value[i];
     return 0;
 }
 
-static int or_i64_repeat(struct glint_task *task, int64_t *acc, int64_t value, uint64_t times)
+static int bitwise_or_i64_repeat(struct glint_task *task, int64_t *acc, int64_t value,
+                                 uint64_t times)
 {
     (void)task;
     if (times > 0) *acc |= value;
@@ -260,9 +261,9 @@ const struct glint_function GLINT_OR_I64 = {.name = "glint.or_i64",
                                             .kind = GLINT_KIND_REDUCE,
                                             .in = {GLINT_ANY, GLINT_I64},
                                             .out = {GLINT_SAME, GLINT_SAME},
-                                            .merge = or_i64,
-                                            .merge_i64 = or_i64_rows,
-                                            .repeat_i64 = or_i64_repeat};
+                                            .merge = bitwise_or_i64,
+                                            .merge_i64 = bitwise_or_i64_rows,
+                                            .repeat_i64 = bitwise_or_i64_repeat};
 
 const struct glint_function count_unless_negative = {.name = "glint.count_unless_negative",
                                                      .kind = GLINT_KIND_REDUCE,

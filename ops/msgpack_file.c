@@ -314,7 +314,7 @@ static enum flow read_msgpack_piece(struct msgpack_state *s, const struct split_
     return flow;
 }
 
-static int msgpack_open(void *state, const struct op_open *o)
+static int msgpack_file_open(void *state, const struct op_open *o)
 {
     struct msgpack_state *s = state;
     s->task = o->task;
@@ -324,7 +324,7 @@ static int msgpack_open(void *state, const struct op_open *o)
     return s->window != NULL ? 0 : error_no_memory(&s->task->error);
 }
 
-static enum flow msgpack_run(void *state, struct glint_slice bytes, struct glint_emitter *out)
+static enum flow msgpack_file_run(void *state, struct glint_slice bytes, struct glint_emitter *out)
 {
     struct msgpack_state *s = state;
     struct split split;
@@ -335,7 +335,7 @@ static enum flow msgpack_run(void *state, struct glint_slice bytes, struct glint
     return flow;
 }
 
-static void msgpack_close(void *state)
+static void msgpack_file_close(void *state)
 {
     mem_free(((struct msgpack_state *)state)->window);
 }
@@ -370,6 +370,6 @@ struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct 
 const struct op op_msgpack_file = {.name = "msgpackFile",
                                    .kind = OP_SOURCE,
                                    .state_size = sizeof(struct msgpack_state),
-                                   .open = msgpack_open,
-                                   .run = msgpack_run,
-                                   .close = msgpack_close};
+                                   .open = msgpack_file_open,
+                                   .run = msgpack_file_run,
+                                   .close = msgpack_file_close};

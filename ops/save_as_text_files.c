@@ -17,7 +17,7 @@ struct text_files {
     uint16_t rows[BATCH_ROWS_MAX];
 };
 
-static int open_outputs(void *state, const struct op_open *o, enum compression compression)
+static int open_text_files(void *state, const struct op_open *o, enum compression compression)
 {
     struct text_files *s = state;
     int r = 0;
@@ -37,17 +37,17 @@ static int open_outputs(void *state, const struct op_open *o, enum compression c
 
 static int save_text_files_open(void *state, const struct op_open *o)
 {
-    return open_outputs(state, o, COMPRESSION_NONE);
+    return open_text_files(state, o, COMPRESSION_NONE);
 }
 
 static int save_gzip_files_open(void *state, const struct op_open *o)
 {
-    return open_outputs(state, o, COMPRESSION_GZIP);
+    return open_text_files(state, o, COMPRESSION_GZIP);
 }
 
 static int save_zstd_files_open(void *state, const struct op_open *o)
 {
-    return open_outputs(state, o, COMPRESSION_ZSTD);
+    return open_text_files(state, o, COMPRESSION_ZSTD);
 }
 
 static bool reject_number_key(struct text_files *s, int64_t number)

@@ -104,7 +104,7 @@ static int lock_new_dir(struct env *env, struct locked_dir *lock)
 
 /* Changes the digits at the end: a cleanup may still be removing the directory with the old
  * name. */
-static void randomize_dir_name(char *path)
+static void change_dir_name_digits(char *path)
 {
     size_t size = strlen(path);
     assert(size > NAME_DIGITS);
@@ -118,7 +118,7 @@ int locked_dir_create(struct env *env, char *path, bool only_owner, struct locke
     int r = -ESTALE;
     *out = LOCKED_DIR_NONE;
     for (int i = 0; i < MAKE_TRIES && (r == -ESTALE || r == -ENOENT || r == -EWOULDBLOCK); i++) {
-        if (i > 0) randomize_dir_name(path);
+        if (i > 0) change_dir_name_digits(path);
         r = env->make_dir(env, ENV_CWD, path, only_owner);
         if (r != 0) return r;
         r = out->dir = open_new_dir(env, path);

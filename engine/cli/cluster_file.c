@@ -263,8 +263,8 @@ const char cluster_secret_hint[] =
     "insecure_plaintext = true: any process that can reach a port can then run code as you";
 
 /* `who` would listen on the value of `key`. */
-static bool check_listen_host(const struct cluster_file_reader *r, struct toml_place at,
-                              const char *who, const char *key, const char *host)
+static bool check_reachable_host(const struct cluster_file_reader *r, struct toml_place at,
+                                 const char *who, const char *key, const char *host)
 {
     if (strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0)
         return config_fail_at(r, at, "use an address that other nodes can connect to",
@@ -291,7 +291,7 @@ static bool check_executor_section(const struct cluster_file_reader *r, uint32_t
                               e->id, e->slots);
     char who[128];
     text_format(who, sizeof who, "executor %s", e->id);
-    return check_listen_host(r, cluster_key_place(r, n, "host"), who, "host", e->host) &&
+    return check_reachable_host(r, cluster_key_place(r, n, "host"), who, "host", e->host) &&
            check_duplicate_executors(r, n);
 }
 
@@ -365,8 +365,9 @@ static bool check_key_relations(const struct cluster_file_reader *r, bool listen
     if (!check_heartbeat_limits(r) || !check_secret_or_plaintext(r) || !check_program_security(r) ||
         !check_executor_ports(r))
         return false;
-    if (c->driver_host != NULL && !check_listen_host(r, cluster_key_place(r, 0, "driver_host"),
-                                                     "the driver", "driver_host", c->driver_host))
+    if (c->driver_host != NULL &&
+        !check_reachable_host(r, cluster_key_place(r, 0, "driver_host"), "the driver",
+                              "driver_host", c->driver_host))
         return false;
     if (c->executor_count == 0 && r->file->name != NULL && !listens)
         return config_fail_at(r, (struct toml_place){1, 1},
@@ -608,7 +609,7 @@ static bool set_derived_defaults(struct cluster_file_reader *r)
     struct cluster *c = &r->file->cluster;
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     bool has_state = state != NULL && state[0] == '/';
-    /* With the user's own secret, check_listen_host allows only loopback addresses. */
+    /* With the user's own secret, check_reachable_host allows only loopback addresses. */
     const bool own_secret = c->secret_file == NULL && !c->insecure_plaintext;
     if (cluster_key_origin(r->file, 0, "allow_programs")->from == FROM_DEFAULT)
         c->allow_programs = own_secret;

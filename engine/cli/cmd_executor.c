@@ -418,7 +418,7 @@ static int check_daemon_options(const struct executor_args *l, bool from_daemon,
     return 0;
 }
 
-static int executor_run(const struct cli_program *program, int argc, char **argv)
+static int run_executor_command(const struct cli_program *program, int argc, char **argv)
 {
     struct glint_job_option rows[CLUSTER_OPTIONS_MAX];
     char name[CLI_COMMAND_BYTES];
@@ -457,4 +457,4 @@ static int executor_run(const struct cli_program *program, int argc, char **argv
 }
 
 const struct cli_command cmd_executor = {
-    .name = "executor", .summary = "run an executor", .run = executor_run};
+    .name = "executor", .summary = "run an executor", .run = run_executor_command};

@@ -304,7 +304,7 @@ static int choose_stage_to_run(const struct stage_file *f, const struct cli_line
                      option != NULL ? option : "");
 }
 
-static enum counters_format counters_option(const struct cli_line *line)
+static enum counters_format read_counters_option(const struct cli_line *line)
 {
     const char *option = cli_line_option(line, "counters");
     if (option == NULL) return COUNTERS_NONE;
@@ -334,7 +334,7 @@ static void run_stage_tasks(const struct cli_line *line, bool map, struct glint_
     struct line_input in = {.env = env_real(), .file = STDIN_FILENO, .name = "standard input"};
     int64_t stdin_task = -1;
     uint32_t number = 0;
-    const enum counters_format counters = counters_option(line);
+    const enum counters_format counters = read_counters_option(line);
     const bool raw = is_hadoop_raw_io(line);
     const char *work_dir = cli_line_option(line, "work-dir");
     char path[PATH_MAX];

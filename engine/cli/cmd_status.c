@@ -150,7 +150,7 @@ static void put_running_job(struct json *j, const struct status_job *job)
     json_end(j, '}');
 }
 
-static void put_cluster_status(struct json *j, const struct daemon_status *s)
+static void put_daemon_status(struct json *j, const struct daemon_status *s)
 {
     json_cstring(j, "version", s->build);
     json_u64(j, "slots", s->slots);
@@ -177,7 +177,7 @@ static void print_status_json(struct cluster_status *s, struct glint_error *erro
         json_u64(&j, "port", e->port);
         json_cstring(&j, "state", executor_state_name(status));
         json_error(&j, "error", &s->responses[i].why);
-        if (status != NULL) put_cluster_status(&j, status);
+        if (status != NULL) put_daemon_status(&j, status);
         json_end(&j, '}');
     }
     json_end(&j, ']');
@@ -288,17 +288,17 @@ static void print_watched_status(struct watch *w, struct cluster_status *s,
     w->last = text;
 }
 
-static void stop_wait_loop(void *arg)
+static void stop_loop_after_wait(void *arg)
 {
     uv_stop(arg);
 }
 
-static bool wait_ms_or_signal(uint64_t ms, struct glint_error *error)
+static bool run_loop_for_ms(uint64_t ms, struct glint_error *error)
 {
     uv_loop_t loop;
     struct deadline deadline;
     if (event_loop_init(&loop, env_real(), error) != 0) return false;
-    deadline_init(&deadline, &loop, stop_wait_loop, &loop);
+    deadline_init(&deadline, &loop, stop_loop_after_wait, &loop);
     deadline_start(&deadline, ms);
     uv_run(&loop, UV_RUN_DEFAULT);
     deadline_close(&deadline, NULL);
@@ -322,7 +322,7 @@ static void watch_status(struct cluster_status *s, bool json, struct glint_error
         free_status_responses(s);
         ended = error->code != GLINT_OK || !written || (seen && s->job_count == 0);
         seen = seen || s->job_count > 0;
-        if (!ended && !wait_ms_or_signal(WATCH_MS, error)) break;
+        if (!ended && !run_loop_for_ms(WATCH_MS, error)) break;
     }
     free(w.last);
 }

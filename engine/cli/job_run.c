@@ -349,7 +349,7 @@ static int reserve_job_outputs(struct glint *g, const struct glint_job *job,
 }
 
 /* For context_config.option_origin. */
-static const char *find_origin(void *arg, const char *option)
+static const char *find_option_origin(void *arg, const char *option)
 {
     const struct cli_line *line = arg;
     if (cli_option_find(line->syntax->common, option, strlen(option)) == NULL) return NULL;
@@ -379,7 +379,7 @@ static int run_job_in_context(struct job_command *run, const struct cli_program 
     config->explain = run->explain;
     config->progress = progress_show;
     config->progress_arg = &run->progress;
-    config->option_origin = find_origin;
+    config->option_origin = find_option_origin;
     config->option_arg = line;
     config->note = on_job_note;
     config->note_arg = run;
@@ -544,7 +544,7 @@ static int run_job(const struct cli_program *program, const char *command, bool 
     return status;
 }
 
-static int submit_run(const struct cli_program *program, int argc, char **argv)
+static int run_submit_command(const struct cli_program *program, int argc, char **argv)
 {
     char name[CLI_COMMAND_BYTES];
     int next = 0;
@@ -554,7 +554,7 @@ static int submit_run(const struct cli_program *program, int argc, char **argv)
                    argv);
 }
 
-static int explain_run(const struct cli_program *program, int argc, char **argv)
+static int run_explain_command(const struct cli_program *program, int argc, char **argv)
 {
     char name[CLI_COMMAND_BYTES];
     return run_job(program, cli_own_command(program, "glint explain", name), true, NULL, argc,
@@ -568,7 +568,9 @@ int job_run_staged(const struct cli_program *program, const char *command,
     return run_job(program, cli_own_command(program, command, name), false, stage, argc, argv);
 }
 
-const struct cli_command cmd_submit = {.name = "submit", .summary = "run a job", .run = submit_run};
+const struct cli_command cmd_submit = {
+    .name = "submit", .summary = "run a job", .run = run_submit_command};
 
-const struct cli_command cmd_explain = {
-    .name = "explain", .summary = "print a job's plan and its estimated cost", .run = explain_run};
+const struct cli_command cmd_explain = {.name = "explain",
+                                        .summary = "print a job's plan and its estimated cost",
+                                        .run = run_explain_command};

@@ -71,8 +71,8 @@ int settings_check_bad_rows(const struct context_config *config, struct glint_er
         "the job");
 }
 
-static bool check_master_options(const struct settings *s, const struct cli_line *line,
-                                 struct glint_error *error)
+static bool check_option_conflicts(const struct settings *s, const struct cli_line *line,
+                                   struct glint_error *error)
 {
     if (s->json && s->graph != GRAPH_NONE)
         error_set(error, GLINT_E_USAGE, "use only one of them",
@@ -132,7 +132,7 @@ static int read_cluster_settings(struct settings *out, const struct cli_line *li
 bool settings_read(struct settings *out, const struct cli_line *line, struct glint_error *error)
 {
     *out = (struct settings){.config = {.bad_rows_max = -1}};
-    if (read_job_keys(out, line, error) != 0 || !check_master_options(out, line, error))
+    if (read_job_keys(out, line, error) != 0 || !check_option_conflicts(out, line, error))
         return false;
     out->verbose = out->verbose && !out->quiet;
     return read_cluster_settings(out, line, error) == 0;

@@ -199,7 +199,7 @@ void broadcast_server_free_removed(struct cluster_transport *r)
 
 /* ---- Blocks */
 
-static struct glint_slice broadcast_slice(const struct served_broadcast *v)
+static struct glint_slice served_broadcast_bytes(const struct served_broadcast *v)
 {
     return (struct glint_slice){v->data, v->size};
 }
@@ -207,7 +207,8 @@ static struct glint_slice broadcast_slice(const struct served_broadcast *v)
 static uint64_t block_checksum(struct served_broadcast *v, uint32_t block)
 {
     struct sent_block *b = &v->blocks[block];
-    if (!b->has_checksum) b->checksum = broadcast_block_checksum(v->id, block, broadcast_slice(v));
+    if (!b->has_checksum)
+        b->checksum = broadcast_block_checksum(v->id, block, served_broadcast_bytes(v));
     b->has_checksum = true;
     return b->checksum;
 }
@@ -220,9 +221,9 @@ static struct glint_slice get_encoded_block(struct served_broadcast *v, uint32_t
     struct glint_error ignored = {.code = GLINT_OK};
     if (b->packed.size == 0 && !b->incompressible)
         b->incompressible =
-            broadcast_block_compress(block, broadcast_slice(v), &b->packed, &ignored) == 0 &&
+            broadcast_block_compress(block, served_broadcast_bytes(v), &b->packed, &ignored) == 0 &&
             b->packed.size == 0;
-    if (b->packed.size == 0) return broadcast_block_slice(broadcast_slice(v), block);
+    if (b->packed.size == 0) return broadcast_block_slice(served_broadcast_bytes(v), block);
     return (struct glint_slice){b->packed.data, b->packed.size};
 }
 
@@ -240,7 +241,7 @@ static void find_broadcast_block(void *arg, const struct get_request *g, struct 
     }
 }
 
-static void release_block(void *arg, void *ref)
+static void release_served_block(void *arg, void *ref)
 {
     struct served_broadcast *v = ref;
     assert(v->sending > 0);
@@ -250,7 +251,7 @@ static void release_block(void *arg, void *ref)
 struct fetch_source broadcast_server_source(struct cluster_transport *r)
 {
     return (struct fetch_source){.find = find_broadcast_block,
-                                 .release = release_block,
+                                 .release = release_served_block,
                                  .arg = r,
                                  .bytes_sent = &r->broadcast_bytes};
 }

@@ -406,7 +406,7 @@ static bool cluster_transport_health(void *arg, uint32_t executor, struct execut
     return known;
 }
 
-static void free_transport(struct cluster_transport *r)
+static void free_cluster_transport(struct cluster_transport *r)
 {
     mem_free(r->health);
     for (struct inbox_event *e = r->events, *next; e != NULL; e = next) {
@@ -439,7 +439,7 @@ static void cluster_transport_destroy(void *arg)
     assert(failed == 0);
     failed = uv_loop_close(&r->loop);
     assert(failed == 0); /* else a handle is still open */
-    free_transport(r);
+    free_cluster_transport(r);
 }
 
 static void cluster_transport_free_broadcast(void *arg, uint64_t id, void *data)
@@ -526,8 +526,8 @@ static int create_fetch_server(struct cluster_transport *r, struct glint_error *
     return r->fetch_server != NULL ? 0 : error_no_memory(error);
 }
 
-static void init_transport(struct cluster_transport *r, struct glint *g,
-                           const struct cluster *cluster)
+static void init_cluster_transport(struct cluster_transport *r, struct glint *g,
+                                   const struct cluster *cluster)
 {
     pthread_condattr_t monotonic;
     r->g = g;
@@ -552,14 +552,14 @@ int cluster_transport_create(struct glint *g, const struct cluster *cluster, str
     assert(limits->suspect_ns < limits->dead_ns);
     struct cluster_transport *r = mem_zalloc(sizeof *r);
     if (r == NULL) return error_no_memory(error);
-    init_transport(r, g, cluster);
+    init_cluster_transport(r, g, cluster);
     int code = open_driver_network(r, error);
     if (code == 0) code = create_fetch_server(r, error);
     if (code == 0) code = create_daemon_conns(r, error);
     if (code == 0) code = event_loop_init(&r->loop, r->env, error);
     if (code == 0) code = start_event_loop_thread(r, error);
     if (code != 0) {
-        free_transport(r);
+        free_cluster_transport(r);
         return code;
     }
     *out = (struct transport){.send = cluster_transport_send,

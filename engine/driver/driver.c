@@ -249,10 +249,10 @@ static int prepare_shuffles_of_action(const struct action *action)
     uint32_t count = 0;
     int r = plan_needed_shuffles(action->rdd, false, &shuffles, &count);
     for (uint32_t i = 0; i < count && r == 0; i++)
-        if (!shuffles[i]->shuffled) r = rdd_prepare_stage(shuffles[i]);
+        if (!shuffles[i]->shuffled) r = rdd_prepare_all_in_stage(shuffles[i]);
     mem_free(shuffles);
     if (r != 0 || rdd_is_shuffle(action->rdd)) return r;
-    return rdd_prepare_stage(action->rdd);
+    return rdd_prepare_all_in_stage(action->rdd);
 }
 
 /* driver.c */

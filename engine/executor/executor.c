@@ -434,8 +434,9 @@ static struct message *wait_for_task(struct slot *slot)
     while (e->first == NULL && !e->ending) {
         e->idle++;
         pthread_mutex_unlock(&e->lock);
-        /* Wait without the lock: receive_task needs it to queue a task. A slot that was woken may
-         * find the queue empty, because a busy slot took the task first; it then waits again. */
+        /* Wait without the lock: receive_task_message needs it to queue a task. A slot that was
+         * woken may find the queue empty, because a busy slot took the task first; it then waits
+         * again. */
         pipe_semaphore_wait(&e->work);
         pthread_mutex_lock(&e->lock);
     }
@@ -446,8 +447,8 @@ static struct message *wait_for_task(struct slot *slot)
     if (m != NULL) task_prepare(slot, m);
     slot->running = m;
     slot->cancel_requested_ns = 0;
-    /* Under the same lock as receive_cancel and kill_attempt: a cancel either sees `running`, or is
-     * seen here. */
+    /* Under the same lock as receive_cancel_message and kill_attempt: a cancel either sees
+     * `running`, or is seen here. */
     atomic_store(&slot->cancel, e->cancelled || e->ending);
     pthread_mutex_unlock(&e->lock);
     return m;
@@ -471,7 +472,7 @@ static void describe_slot(void *arg, struct crash_text *out)
         crash_text_append(out, "between two tasks");
 }
 
-/* The outcome message was allocated by receive_task: reporting an error needs no memory. */
+/* The outcome message was allocated by receive_task_message: reporting an error needs no memory. */
 static void *slot_main(void *arg)
 {
     struct slot *slot = arg;
@@ -548,7 +549,7 @@ struct executor *executor_create(const struct executor_config *config, struct gl
 /* ---- Owner's thread */
 
 /* The outcome is allocated before the task is queued, so that every queued TASK gets a response. */
-static int receive_task(struct executor *e, struct message *m, struct glint_error *error)
+static int receive_task_message(struct executor *e, struct message *m, struct glint_error *error)
 {
     assert(m->outcome == NULL && m->next == NULL);
     m->outcome = message_create(MSG_FAILED);
@@ -660,7 +661,7 @@ static void cancel_running_tasks(struct executor *e)
     for (uint32_t i = 0; i < count; i++) cancel_waits_of_attempt(e, running[i]);
 }
 
-static void receive_cancel(struct executor *e, bool cancelled)
+static void receive_cancel_message(struct executor *e, bool cancelled)
 {
     pthread_mutex_lock(&e->lock);
     e->cancelled = cancelled;
@@ -710,7 +711,7 @@ static void probe_output_directories(struct executor *e, uint32_t stage)
 }
 
 /* Those of a job in one process are tried by opening them: its driver has the same user. */
-static int receive_stage(struct executor *e, struct message *m, struct glint_error *error)
+static int receive_stage_message(struct executor *e, struct message *m, struct glint_error *error)
 {
     const uint32_t stage = m->stage;
     const int r = store_add_message(e->store, m, e->config.registry, error);
@@ -719,7 +720,8 @@ static int receive_stage(struct executor *e, struct message *m, struct glint_err
 }
 
 /* Without a body the blocks are fetched (broadcast_client.h); small values arrive inline. */
-static int receive_broadcast(struct executor *e, struct message *m, struct glint_error *error)
+static int receive_broadcast_message(struct executor *e, struct message *m,
+                                     struct glint_error *error)
 {
     if (e->config.broadcasts == NULL || m->body.size > 0)
         return store_add_message(e->store, m, e->config.registry, error);
@@ -729,7 +731,7 @@ static int receive_broadcast(struct executor *e, struct message *m, struct glint
 }
 
 /* A kind that this version does not know is ignored: what is not freed only takes memory. */
-static void receive_free(struct executor *e, const struct message *m)
+static void receive_free_message(struct executor *e, const struct message *m)
 {
     switch (m->task) {
     case FREE_CACHED_BLOCKS: block_store_remove_rdd(e->blocks, (uint32_t)m->id); break;
@@ -745,19 +747,19 @@ static void receive_free(struct executor *e, const struct message *m)
 int executor_handle_message(struct executor *e, struct message *m, struct glint_error *error)
 {
     switch (m->type) {
-    case MSG_STAGE: return receive_stage(e, m, error);
+    case MSG_STAGE: return receive_stage_message(e, m, error);
     case MSG_MAP_OUTPUTS: return store_add_message(e->store, m, e->config.registry, error);
-    case MSG_BROADCAST: return receive_broadcast(e, m, error);
-    case MSG_TASK: return receive_task(e, m, error);
+    case MSG_BROADCAST: return receive_broadcast_message(e, m, error);
+    case MSG_TASK: return receive_task_message(e, m, error);
     case MSG_KILL: kill_attempt(e, m); break;
-    case MSG_CANCEL: receive_cancel(e, m->id != 0); break;
+    case MSG_CANCEL: receive_cancel_message(e, m->id != 0); break;
     case MSG_RELEASE:
         if (m->id != 0)
             store_remove(e->store, STORED_RESULT, m->id);
         else
             store_remove(e->store, STORED_STAGE, m->stage);
         break;
-    case MSG_FREE: receive_free(e, m); break;
+    case MSG_FREE: receive_free_message(e, m); break;
     default:
         error_set(error, GLINT_E_PROTOCOL, NULL, "unexpected message of type %d", (int)m->type);
         message_destroy(m);

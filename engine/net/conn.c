@@ -14,7 +14,7 @@
 #include <signal.h>
 #include <string.h>
 
-static void on_connect(uv_connect_t *connect, int status);
+static void on_tcp_connected(uv_connect_t *connect, int status);
 static void conn_dial_fini(struct conn *c);
 static void on_heartbeat_timer(uv_timer_t *timer);
 
@@ -307,7 +307,7 @@ void conn_set_events(struct conn *c, const struct conn_events *events, void *arg
  * addresses need no lookup. A name is resolved on libuv's thread pool; such a request cannot always
  * be cancelled, so it may outlive its connection. */
 
-static void on_connect(uv_connect_t *connect, int status);
+static void on_tcp_connected(uv_connect_t *connect, int status);
 
 static void on_retry_closed(uv_handle_t *handle)
 {
@@ -323,11 +323,11 @@ static void on_retry_closed(uv_handle_t *handle)
     c->tcp.data = c;
     const struct addrinfo *a = c->next_address;
     c->next_address = a->ai_next;
-    r = uv_tcp_connect(&c->connect, &c->tcp, a->ai_addr, on_connect);
-    if (r != 0) on_connect(&c->connect, r);
+    r = uv_tcp_connect(&c->connect, &c->tcp, a->ai_addr, on_tcp_connected);
+    if (r != 0) on_tcp_connected(&c->connect, r);
 }
 
-static void on_connect(uv_connect_t *connect, int status)
+static void on_tcp_connected(uv_connect_t *connect, int status)
 {
     struct conn *c = connect->data;
     /* Closing the socket cancels the connect; libuv still calls back. */
@@ -358,8 +358,8 @@ static void on_host_resolved(uv_getaddrinfo_t *request, int status, struct addri
         return;
     }
     c->next_address = found->ai_next;
-    int r = uv_tcp_connect(&c->connect, &c->tcp, found->ai_addr, on_connect);
-    if (r != 0) on_connect(&c->connect, r);
+    int r = uv_tcp_connect(&c->connect, &c->tcp, found->ai_addr, on_tcp_connected);
+    if (r != 0) on_tcp_connected(&c->connect, r);
 }
 
 /* Cancels the name lookup and frees the addresses. */
@@ -397,9 +397,9 @@ static int start_dialling(struct conn *c, const char *host, uint16_t port)
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
     if (uv_ip4_addr(host, port, &v4) == 0)
-        return uv_tcp_connect(&c->connect, &c->tcp, (struct sockaddr *)&v4, on_connect);
+        return uv_tcp_connect(&c->connect, &c->tcp, (struct sockaddr *)&v4, on_tcp_connected);
     if (uv_ip6_addr(host, port, &v6) == 0)
-        return uv_tcp_connect(&c->connect, &c->tcp, (struct sockaddr *)&v6, on_connect);
+        return uv_tcp_connect(&c->connect, &c->tcp, (struct sockaddr *)&v6, on_tcp_connected);
     return start_resolving(c, host, port);
 }
 
@@ -486,7 +486,7 @@ static void finish_handshake(struct conn *c)
 
 /* The hellos are compatible; calls the listener's owner, which may send, close or reject. Corked,
  * so that nothing is written before its decision: a REJECT can then still replace our hello. */
-static void check_peer_hello(struct conn *c)
+static void accept_after_hello(struct conn *c)
 {
     struct glint_error why = {.code = GLINT_OK};
     if (queue_hello(c, &why) != 0) {
@@ -546,7 +546,7 @@ void conn_on_handshake_frame(struct conn *c, enum frame_type type, struct glint_
     else if (why.code != GLINT_OK)
         send_reject(c, &why);
     else if (!c->dialling)
-        check_peer_hello(c);
+        accept_after_hello(c);
     else {
         finish_handshake(c);
         /* Then sends also the frames that were queued before OPEN. */

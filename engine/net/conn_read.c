@@ -291,7 +291,7 @@ static void consume_tls_bytes(struct conn *c, struct glint_slice bytes)
 
 /* ---- The socket */
 
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void on_conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     struct conn *c = handle->data;
     (void)suggested;
@@ -326,7 +326,7 @@ void conn_resume_reading(struct conn *c)
     if (r != 0) conn_fail_uv(c, r, "receive");
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void on_conn_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct conn *c = stream->data;
     if (c->state == CONN_CLOSED || n == 0) return;
@@ -350,7 +350,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 
 int conn_read_start(struct conn *c)
 {
-    return uv_read_start((uv_stream_t *)&c->tcp, on_alloc, on_read);
+    return uv_read_start((uv_stream_t *)&c->tcp, on_conn_alloc, on_conn_read);
 }
 
 void conn_set_half_duplex(struct conn *c)

@@ -172,7 +172,7 @@ int hello_decode(struct glint_slice bytes, struct hello *out, struct glint_error
 }
 
 /* The channels that two roles may have, as bits. */
-static unsigned channels_between(enum role a, enum role b)
+static unsigned allowed_channels_between(enum role a, enum role b)
 {
     enum { CONTROL = 1u << CHANNEL_CONTROL, DATA = 1u << CHANNEL_DATA };
     static const unsigned table[ROLES_END][ROLES_END] = {
@@ -220,7 +220,7 @@ struct frame_type_set hello_allowed_frames(const struct hello *self, const struc
         [ROLE_CLIENT] = {"", "on the connection of a client", ""},
     };
     struct frame_type_set set = {.where = where[peer->role][peer->channel]};
-    assert((channels_between(self->role, peer->role) & 1u << peer->channel) != 0);
+    assert((allowed_channels_between(self->role, peer->role) & 1u << peer->channel) != 0);
     if (peer->channel == CHANNEL_CONTROL) /* the accepting side may still reject */
         set.types = control[peer->role][self->role] | (dialled ? FRAME_BIT(FRAME_REJECT) : 0);
     else if (peer->role == ROLE_DRIVER)
@@ -257,8 +257,8 @@ bool build_is_marked(const char *build)
 
 /* A daemon only starts processes, and a client only reads its reports. All others exchange plans
  * and payloads, which differ from build to build. */
-static int check_builds(const struct hello *self, const struct hello *peer,
-                        struct glint_error *error)
+static int check_same_build(const struct hello *self, const struct hello *peer,
+                            struct glint_error *error)
 {
     if (self->role == ROLE_DAEMON || peer->role == ROLE_DAEMON) return 0;
     if (strcmp(self->build, peer->build) != 0)
@@ -292,8 +292,8 @@ int hello_check_compatible(const struct hello *self, const struct hello *peer,
                          "use the same cluster file on both; its `cluster` names the cluster",
                          "%s belongs to cluster %s, %s to cluster %s", a, self->cluster, b,
                          peer->cluster);
-    if (check_builds(self, peer, error) != 0) return error->code;
-    if ((channels_between(self->role, peer->role) & 1u << peer->channel) == 0)
+    if (check_same_build(self, peer, error) != 0) return error->code;
+    if ((allowed_channels_between(self->role, peer->role) & 1u << peer->channel) == 0)
         return error_set(error, GLINT_E_PEER_MISMATCH, "check the addresses of the executors",
                          "%s (%s) and %s (%s): these roles have no %s connection", a,
                          roles[self->role], b, roles[peer->role], channels[peer->channel]);
@@ -343,7 +343,7 @@ int reject_decode(struct glint_slice bytes, struct glint_error *error)
 
 #define CHUNK_BYTES (256 * KIB)
 
-static int hash_file(struct env *env, int file, EVP_MD_CTX *hash, uint8_t *chunk)
+static int sha256_add_file(struct env *env, int file, EVP_MD_CTX *hash, uint8_t *chunk)
 {
     int64_t n = 1;
     for (uint64_t at = 0; n > 0; at += (uint64_t)n) {
@@ -362,7 +362,7 @@ int sha256_of_file(struct env *env, int file, uint8_t out[SHA256_BYTES])
     uint8_t *chunk = mem_alloc(CHUNK_BYTES);
     int r = hash != NULL && chunk != NULL ? 0 : -ENOMEM;
     if (r == 0 && crypto.EVP_DigestInit_ex(hash, crypto.EVP_sha256(), NULL) != 1) r = -EIO;
-    if (r == 0) r = hash_file(env, file, hash, chunk);
+    if (r == 0) r = sha256_add_file(env, file, hash, chunk);
     if (r == 0 && crypto.EVP_DigestFinal_ex(hash, out, NULL) != 1) r = -EIO;
     mem_free(chunk);
     crypto.EVP_MD_CTX_free(hash);

@@ -72,7 +72,7 @@ static bool is_source_free(const struct pending_source *s)
     return true;
 }
 
-static struct pending_source *find_source_count(struct pending_conns *p, uint64_t key)
+static struct pending_source *find_source_or_free_slot(struct pending_conns *p, uint64_t key)
 {
     struct pending_source *free = NULL;
     for (size_t i = 0; i < sizeof p->sources / sizeof p->sources[0]; i++) {
@@ -107,7 +107,7 @@ static void pending_class_remove(struct pending_conns *p, struct conn *c)
 
 void pending_conns_add(struct pending_conns *p, struct conn *c)
 {
-    c->source = find_source_count(p, c->source_key);
+    c->source = find_source_or_free_slot(p, c->source_key);
     pending_class_add(p, c, PENDING_UNKNOWN);
 }
 
@@ -146,14 +146,14 @@ struct conn *pending_conns_choose_victim(struct pending_conns *p, enum pending_c
 
 /* ---- Pending connections: those of a listener */
 
-static uint32_t pending_count(const struct listener *g, enum pending_class class)
+static uint32_t total_pending_count(const struct listener *g, enum pending_class class)
 {
     return g->pending.classes[class].count;
 }
 
 static bool is_any_conn_pending(const struct listener *g)
 {
-    return pending_count(g, PENDING_UNKNOWN) + pending_count(g, PENDING_KNOWN) > 0;
+    return total_pending_count(g, PENDING_UNKNOWN) + total_pending_count(g, PENDING_KNOWN) > 0;
 }
 
 bool listener_accept(struct conn *c, struct glint_error *error)
@@ -171,7 +171,7 @@ void listener_remove_pending(struct conn *c)
     if (g == NULL) return;
     pending_conns_remove(&g->pending, c);
     /* The flood is over: restore the limit. */
-    if (pending_count(g, PENDING_UNKNOWN) == 0) g->unknown_max = PENDING_MAX;
+    if (total_pending_count(g, PENDING_UNKNOWN) == 0) g->unknown_max = PENDING_MAX;
     c->listener = NULL;
     if (c->why.code != GLINT_OK)
         log_line(LOG_WARN, NULL, "rejected connection from %s: %s",
@@ -188,10 +188,10 @@ static void drop_pending_conn(struct conn *c, const char *cause)
 /* Drops a connection if the last one added to the class exceeds `max`; it may be the added one. */
 static void drop_conn_over_limit(struct listener *g, enum pending_class class, uint32_t max)
 {
-    if (pending_count(g, class) <= max) return;
+    if (total_pending_count(g, class) <= max) return;
     drop_pending_conn(pending_conns_choose_victim(&g->pending, class),
                       "too many pending connections; its source has the most");
-    assert(pending_count(g, class) <= max);
+    assert(total_pending_count(g, class) <= max);
 }
 
 void listener_on_known_key(struct conn *c)
@@ -333,7 +333,7 @@ static void on_connection(uv_stream_t *stream, int status)
     c->listener = g;
     pending_conns_add(&g->pending, c);
     drop_conn_over_limit(g, PENDING_UNKNOWN, g->unknown_max);
-    uint32_t unknown = pending_count(g, PENDING_UNKNOWN);
+    uint32_t unknown = total_pending_count(g, PENDING_UNKNOWN);
     if (unknown > 0 && c->state != CONN_CLOSED && is_short_of_descriptors(c)) {
         /* Later connections then displace pending ones instead of taking more descriptors. */
         if (unknown > 1) g->unknown_max = unknown - 1;
@@ -458,7 +458,8 @@ void listener_close(struct listener *g)
     g->closed = true;
     /* conn_close removes the connection from its list. */
     for (unsigned class = 0; class < PENDING_CLASSES; class ++)
-        while (pending_count(g, class) > 0) conn_close(g->pending.classes[class].list[0], false);
+        while (total_pending_count(g, class) > 0)
+            conn_close(g->pending.classes[class].list[0], false);
     uv_close((uv_handle_t *)&g->accept_backoff, on_listener_handle_closed);
     uv_close((uv_handle_t *)&g->plaintext_warning, on_listener_handle_closed);
     /* During a backoff g->tcp is already closing or closed. */

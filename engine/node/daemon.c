@@ -106,7 +106,7 @@ void session_on_executor_exited(struct daemon_session *v)
 
 /* ---- Places: clients never take those of drivers, since a client secret opens connections, too */
 
-static void daemon_remove_session_count(struct daemon_session *v)
+static void daemon_uncount_session(struct daemon_session *v)
 {
     uint32_t *count = v->is_driver ? &v->d->driver_count : &v->d->client_count;
     if (v->dropped) return;
@@ -120,7 +120,7 @@ static void drop_client_session(struct daemon_session *v, const char *why)
 {
     log_line(LOG_WARN, &(struct log_ids){.peer = conn_peer_address(v->conn)},
              "closing the connection of a client: %s", why);
-    daemon_remove_session_count(v);
+    daemon_uncount_session(v);
     v->closing = true;
     conn_close(v->conn, false);
 }
@@ -149,7 +149,7 @@ static void session_drop_idle_clients(void *arg)
 }
 
 /* Returns false with *error set if there are too many drivers. */
-static bool daemon_add_session_count(struct daemon *d, bool is_driver, struct glint_error *error)
+static bool daemon_count_session(struct daemon *d, bool is_driver, struct glint_error *error)
 {
     if (is_driver && d->driver_count == DRIVERS_MAX) {
         error_set(error, GLINT_E_CONNECTION, NULL,
@@ -411,7 +411,7 @@ static void session_on_closed(void *arg, struct conn *conn, const struct glint_e
         log_error(LOG_WARN, &(struct log_ids){.peer = conn_peer_address(conn)}, why);
     while (*at != v) at = &(*at)->next;
     *at = v->next;
-    daemon_remove_session_count(v);
+    daemon_uncount_session(v);
     if (v->runner != NULL) {
         /* The driver is gone, so its executor is of no use. */
         v->runner->session = NULL;
@@ -437,7 +437,7 @@ static bool session_on_accepted(void *arg, struct conn *conn, struct glint_error
     assert(role == ROLE_DRIVER || role == ROLE_CLIENT); /* the handshake rejects other roles */
     struct daemon_session *v = mem_zalloc(sizeof *v);
     if (v == NULL) error_no_memory(error);
-    if (v == NULL || !daemon_add_session_count(d, role == ROLE_DRIVER, error)) {
+    if (v == NULL || !daemon_count_session(d, role == ROLE_DRIVER, error)) {
         mem_free(v);
         return false;
     }

@@ -55,7 +55,7 @@ static struct glint_rdd **next_shuffle_input(struct glint_rdd ***at)
 }
 
 /* Whether `rdd` may use this partitioner. */
-static bool accepts_partitioner(const struct glint_rdd *rdd, const struct glint_rdd *partitioner)
+static bool can_use_partitioner(const struct glint_rdd *rdd, const struct glint_rdd *partitioner)
 {
     if (rdd->partitioner_fixed || rdd->partitions_requested > 0)
         return is_same_partitioner(rdd, partitioner);
@@ -68,7 +68,7 @@ static struct glint_rdd *choose_partitioner(struct glint_rdd *rdd)
     uint32_t best_id = 0; /* of the input; the first one was created first */
     while ((input = next_shuffle_input(&at)) != NULL) {
         struct glint_rdd *found = partitioning_find(*input);
-        if (found == NULL || !accepts_partitioner(rdd, found)) continue;
+        if (found == NULL || !can_use_partitioner(rdd, found)) continue;
         assert(found->partitions == (*input)->partitions);
         const bool earlier = (*input)->id < best_id;
         if (best == NULL || found->partitions > best->partitions ||
@@ -522,7 +522,7 @@ static void make_source_splits(struct glint_rdd *rdd)
 }
 
 /* Counts the partitions of one node whose parents are counted. */
-static void count_partitions(struct glint_rdd *rdd)
+static void compute_partition_count(struct glint_rdd *rdd)
 {
     uint32_t first = rdd->parent_count > 0 ? rdd->parents[0]->partitions : 0;
     uint32_t second = rdd->parent_count > 1 ? rdd->parents[1]->partitions : 0;
@@ -591,7 +591,7 @@ uint32_t rdd_partition_count(struct glint_rdd *rdd)
         depth--;
         if (r->counted) continue;
         if (r->op->kind == OP_SOURCE && r->make_splits != NULL) make_source_splits(r);
-        count_partitions(r);
+        compute_partition_count(r);
         r->counted = !context_failed(g);
         if (!r->counted && r->make_splits != NULL) r->partitions = 0; /* glint_clear_error */
     }

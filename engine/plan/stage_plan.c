@@ -164,7 +164,7 @@ static uint32_t stage_node_index(const struct stage_walk *w, struct glint_rdd *r
     return (uint32_t)(found - w->items);
 }
 
-int rdd_prepare_stage(struct glint_rdd *rdd)
+int rdd_prepare_all_in_stage(struct glint_rdd *rdd)
 {
     struct stage_walk w = {NULL, 0, 0, 0};
     int r = stage_walk_collect(&w, rdd) ? 0 : error_no_memory(&rdd->g->error);

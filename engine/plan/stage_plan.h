@@ -74,7 +74,7 @@ int rdd_visit_shuffle_inputs(struct glint_rdd *rdd,
 /* Calls `prepare` for all RDDs of the stage that ends in `rdd`, parents first, including `rdd`.
  * Shuffles that the stage reads are not included: their map stages were prepared before. Returns 0
  * or the context's code. */
-int rdd_prepare_stage(struct glint_rdd *rdd);
+int rdd_prepare_all_in_stage(struct glint_rdd *rdd);
 
 /* The operators of a stage as texts: for `glint explain`, and for the stages of an event log. */
 

@@ -124,7 +124,7 @@ static int set_reader_corrupt(struct run_reader *r, const char *what)
     return run_set_corrupt(r->task, r->source, what);
 }
 
-static bool ensure_capacity(uint8_t **data, uint64_t *capacity, uint64_t size)
+static bool ensure_buffer_capacity(uint8_t **data, uint64_t *capacity, uint64_t size)
 {
     if (*capacity >= size) return true;
     mem_free(*data);
@@ -169,7 +169,7 @@ static int read_stored_bytes(struct run_reader *r, uint64_t size, const uint8_t 
         uint64_t left = r->part.bytes - r->stored_at, want = left < most ? left : most;
         assert(size <= most && have <= r->ahead_size);
         assert(have == 0 || r->ahead_capacity >= want);
-        if (!ensure_capacity(&r->ahead, &r->ahead_capacity, want))
+        if (!ensure_buffer_capacity(&r->ahead, &r->ahead_capacity, want))
             return error_no_memory(&r->task->error);
         if (have > 0) memmove(r->ahead, r->ahead + (r->stored_at - r->ahead_begin), have);
         r->ahead_begin = r->stored_at;
@@ -192,7 +192,8 @@ static int decompress_block(struct run_reader *r, const uint8_t *payload, struct
         return 0;
     }
     uint64_t most = r->part.raw < RUN_BLOCK_BYTES ? r->part.raw : RUN_BLOCK_BYTES;
-    if (!ensure_capacity(&r->raw, &r->raw_capacity, most)) return error_no_memory(&r->task->error);
+    if (!ensure_buffer_capacity(&r->raw, &r->raw_capacity, most))
+        return error_no_memory(&r->task->error);
     int n = LZ4_decompress_safe((const char *)payload, (char *)r->raw, (int)b.stored, (int)b.raw);
     if (n < 0 || (uint32_t)n != b.raw)
         return set_reader_corrupt(r, "a block cannot be decompressed");
@@ -512,7 +513,7 @@ static int store_run_block(struct run_writer *w, const uint8_t *raw, uint32_t si
     struct run_block b = {.stored = compress_payload(w, raw, size, out + RUN_BLOCK_HEADER_BYTES),
                           .raw = size};
     assert(b.stored > 0 && b.stored <= b.raw);
-    run_block_encode(out, b, part->bytes);
+    run_block_write_header(out, b, part->bytes);
     stored->size += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     part->bytes += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     part->raw += b.raw;

@@ -189,7 +189,7 @@ static inline uint64_t run_block_checksum(const uint8_t *block, uint32_t stored,
 }
 
 /* Writes the header of a block whose payload is in place already. */
-static inline void run_block_encode(uint8_t *block, struct run_block b, uint64_t offset)
+static inline void run_block_write_header(uint8_t *block, struct run_block b, uint64_t offset)
 {
     uint32_t sizes[2] = {htole32(b.stored), htole32(b.raw)};
     memcpy(block + 8, sizes, sizeof sizes);

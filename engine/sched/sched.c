@@ -151,7 +151,7 @@ void sched_add_available_output(struct sched *s, uint32_t stage, uint32_t task, 
     sched_update_stages(s);
 }
 
-static bool reserve_preferred(struct sched_stage *stage, uint32_t executor)
+static bool reserve_preferred_tasks(struct sched_stage *stage, uint32_t executor)
 {
     uint64_t old = stage->preferred_capacity, each = sizeof *stage->preferred;
     if (!array_reserve(&stage->preferred, &stage->preferred_capacity, executor + 1, each))
@@ -169,7 +169,7 @@ void sched_set_preferred_executor(struct sched *s, uint32_t stage, uint32_t task
     if (t->executor != SCHED_NONE) sched_task_ring_remove(&st->preferred[t->executor], t);
     t->executor = SCHED_NONE;
     if (executor == SCHED_NONE || s->executors[executor].lost) return;
-    if (!reserve_preferred(st, executor)) return;
+    if (!reserve_preferred_tasks(st, executor)) return;
     t->executor = executor;
     sched_task_ring_add(&st->preferred[executor], t);
 }
@@ -451,8 +451,8 @@ bool sched_next_task(struct sched *s, uint64_t now_ns, struct task_attempt *out)
 /* Returns an attempt that is queued at one of these executors and can run elsewhere now. With
  * `always`, or if its own node is excluded, it is returned even if no other executor is free.
  * NULL: none. */
-static struct sched_attempt *find_revocable(const struct sched *s, const struct hbitmap *executors,
-                                            bool always)
+static struct sched_attempt *find_revocable_attempt(const struct sched *s,
+                                                    const struct hbitmap *executors, bool always)
 {
     for (uint32_t i = hbitmap_next(executors, 0); i != HBITMAP_NONE;
          i = hbitmap_next(executors, i + 1)) {
@@ -475,11 +475,11 @@ static struct sched_attempt *find_revocable(const struct sched *s, const struct 
 bool sched_revoke_queued(struct sched *s, struct task_attempt *out)
 {
     if (s->stopped || s->status != SCHED_RUNNING) return false;
-    struct sched_attempt *a = find_revocable(s, &s->draining_with_queue, true);
+    struct sched_attempt *a = find_revocable_attempt(s, &s->draining_with_queue, true);
     /* Without a free slot a queued attempt is best left where it is, unless its node is excluded.
      * After a process died all are revoked, so that no task is queued behind another: sched.h. */
     if (a == NULL && (s->process_died || s->nodes_bad > 0 || sched_has_free_slot(s)))
-        a = find_revocable(s, &s->executors_with_queue, s->process_died);
+        a = find_revocable_attempt(s, &s->executors_with_queue, s->process_died);
     if (a == NULL) return false;
     struct sched_executor *e = &s->executors[a->executor];
     a->revoked = e->revoking = true;

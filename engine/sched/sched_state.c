@@ -399,7 +399,7 @@ void sched_executor_update_bucket(struct sched *s, uint32_t executor)
 /* Writes the node and updates the counts of good and bad nodes. If a node became bad or good, or
  * the last good one is gone, or the first one came, then executors of any node may accept tasks or
  * stop accepting them. */
-static void update_node(struct sched *s, uint32_t node, struct sched_node now)
+static void update_node_and_counts(struct sched *s, uint32_t node, struct sched_node now)
 {
     struct sched_node *n = &s->nodes[node];
     bool any_good = s->nodes_good > 0,
@@ -420,7 +420,7 @@ void sched_executor_set_usable(struct sched *s, uint32_t executor, bool usable)
     s->usable_executors += usable ? 1 : UINT32_MAX;
     uint32_t slots = s->executors[executor].slots;
     s->slots = usable ? s->slots + slots : s->slots - slots;
-    update_node(s, s->executors[executor].node, n);
+    update_node_and_counts(s, s->executors[executor].node, n);
     sched_executor_update_bucket(s, executor);
 }
 
@@ -429,7 +429,7 @@ void sched_node_record_outcome(struct sched *s, uint32_t node, bool failed)
     struct sched_node n = s->nodes[node];
     if (!failed && n.failures_in_row == 0) return;
     n.failures_in_row = failed ? n.failures_in_row + 1 : 0;
-    update_node(s, node, n);
+    update_node_and_counts(s, node, n);
 }
 
 void sched_node_set_excluded(struct sched *s, uint32_t node, bool excluded)
@@ -437,5 +437,5 @@ void sched_node_set_excluded(struct sched *s, uint32_t node, bool excluded)
     struct sched_node n = s->nodes[node];
     if (n.excluded == excluded) return;
     n.excluded = excluded;
-    update_node(s, node, n);
+    update_node_and_counts(s, node, n);
 }

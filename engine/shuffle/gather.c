@@ -454,7 +454,7 @@ static int gather_current_record(struct gather *g)
 }
 
 /* `skipped`: the input's index among those of the frequent key. */
-static int gather_input(struct gather *g, struct run_slice input, uint32_t skipped)
+static int gather_records_of_input(struct gather *g, struct run_slice input, uint32_t skipped)
 {
     int more = 0, r = run_reader_open(&g->reader, g->task, input);
     while (r == 0 && (more = run_reader_next(&g->reader)) > 0)
@@ -524,7 +524,8 @@ static bool is_frequent_key_worthwhile(const struct shuffle_spec *spec,
 }
 
 /* Reads all inputs, in order; `look`: for a frequent key. */
-static int gather_all(struct gather *g, const struct run_slice *inputs, uint32_t count, bool look)
+static int gather_all_inputs(struct gather *g, const struct run_slice *inputs, uint32_t count,
+                             bool look)
 {
     uint64_t gathered = 0;
     uint32_t first = 0; /* of the inputs of the frequent key */
@@ -535,7 +536,7 @@ static int gather_all(struct gather *g, const struct run_slice *inputs, uint32_t
                                     count - i);
             first = i;
         }
-        if (r == 0) r = gather_input(g, inputs[i], i - first);
+        if (r == 0) r = gather_records_of_input(g, inputs[i], i - first);
         gathered += inputs[i].part.records;
     }
     return r < 0 ? r : frequent_key_finish(&g->frequent);
@@ -556,7 +557,7 @@ static int collect_table_and_inputs(struct gather *g, const struct run_slice *in
 {
     int r = combine_buffer_move(&g->table.buffer, append_table_record, g);
     gather_table_fini(&g->table);
-    if (r == 0) r = gather_all(g, inputs, count, look);
+    if (r == 0) r = gather_all_inputs(g, inputs, count, look);
     run_reader_close(&g->reader);
     buffer_fini(&g->scratch);
     match_filter_fini(&g->filter);

@@ -102,7 +102,8 @@ static bool is_sort_in_memory_better(const struct glint_task *task, const struct
 }
 
 /* Gathers the inputs, or makes them those of the merge. */
-static int read_inputs(struct shuffle_reader *r, const struct run_slice *inputs, uint32_t count)
+static int read_or_merge_inputs(struct shuffle_reader *r, const struct run_slice *inputs,
+                                uint32_t count)
 {
     if (is_sort_in_memory_better(r->task, inputs, count))
         return read_inputs_into_memory(r, inputs, count);
@@ -120,7 +121,7 @@ static int open_run_inputs(struct shuffle_reader *r, const struct run_slice *inp
     /* Skip empty inputs: they would count for the fan-in. */
     for (uint32_t i = 0; i < count; i++)
         if (inputs[i].part.records > 0) used[n++] = inputs[i];
-    int e = read_inputs(r, used, n);
+    int e = read_or_merge_inputs(r, used, n);
     mem_free(used);
     return e < 0 || r->gathered ? e : open_input_merge(r);
 }
@@ -219,7 +220,7 @@ static bool record_is_of_group(const struct shuffle_reader *r)
 
 /* Combines the values of the current key until the next key or until a chunk is full. A record is
  * pending. Returns 1 or a negative code. */
-static int combine_group(struct shuffle_reader *r)
+static int combine_records_of_key(struct shuffle_reader *r)
 {
     bool raw = !r->spec->map_side;
     do {
@@ -236,7 +237,8 @@ static int combine_group(struct shuffle_reader *r)
 }
 
 /* If the current record is the only one of its key, and its value is the result as it is, consumes
- * it: most keys of an aggregation that hardly combines. Returns 1, or 0: use combine_group. */
+ * it: most keys of an aggregation that hardly combines. Returns 1, or 0: use
+ * combine_records_of_key. */
 static int take_single_value(struct shuffle_reader *r)
 {
     if (!r->passes_single || !r->gathered) return 0;
@@ -269,7 +271,7 @@ static int next_combined_record(struct shuffle_reader *r)
     }
     const int single = take_single_value(r);
     if (single != 0) return single;
-    int e = combine_group(r);
+    int e = combine_records_of_key(r);
     if (e < 0) return e;
     /* Without map_side no map task has merged the zero, so it is merged here, once per key. */
     e = combiner_finish_value(&r->combiner, !r->spec->map_side, &r->value);

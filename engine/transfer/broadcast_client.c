@@ -115,7 +115,7 @@ void broadcast_client_release(struct broadcast_client *v, void *ref)
 }
 
 /* Loop thread: needs no lock, because only it changes the list. Others hold the lock. */
-static struct broadcast *find_announced(const struct broadcast_client *v, uint64_t id)
+static struct broadcast *find_announced_broadcast(const struct broadcast_client *v, uint64_t id)
 {
     struct broadcast *broadcast = v->first;
     while (broadcast != NULL && broadcast->id != id) broadcast = broadcast->next;
@@ -154,7 +154,7 @@ static void ask_peer_for_block(struct broadcast *broadcast, struct block_request
 int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
                          struct glint_error *error)
 {
-    if (find_announced(v, id) != NULL) return 0;
+    if (find_announced_broadcast(v, id) != NULL) return 0;
     /* The block count must fit into 32 bits. */
     if (size > UINT32_MAX * (BROADCAST_BLOCK_BYTES_MAX / 2))
         return error_set(error, GLINT_E_VALUE_LIMIT, NULL,
@@ -296,7 +296,7 @@ static int check_block_assignment(const struct broadcast *broadcast,
 int broadcast_client_on_assign(struct broadcast_client *v, const struct block_assignment *t,
                                struct glint_error *error)
 {
-    struct broadcast *broadcast = find_announced(v, t->id);
+    struct broadcast *broadcast = find_announced_broadcast(v, t->id);
     /* It was removed while the assignment was on its way. */
     if (broadcast == NULL && t->id <= v->last_announced) return 0;
     int r = check_block_assignment(broadcast, t, error);
@@ -330,7 +330,7 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
 void *broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint32_t block,
                                   struct glint_slice *out)
 {
-    struct broadcast *broadcast = find_announced(v, id);
+    struct broadcast *broadcast = find_announced_broadcast(v, id);
     if (broadcast == NULL || block >= broadcast->block_count) return NULL;
     const struct broadcast_block *b = &broadcast->blocks[block];
     if (b->state != BLOCK_PRESENT) return NULL;
@@ -390,7 +390,7 @@ void *broadcast_client_wait(struct broadcast_client *v, uint64_t id, const atomi
 {
     uint64_t start_ns = v->env->now_ns(v->env), deadline_ns = 0;
     pthread_mutex_lock(&v->lock);
-    struct broadcast *broadcast = find_announced(v, id);
+    struct broadcast *broadcast = find_announced_broadcast(v, id);
     if (broadcast != NULL) broadcast->refs++;
     int r = broadcast != NULL
                 ? 1

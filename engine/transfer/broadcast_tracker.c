@@ -225,7 +225,7 @@ static void end_block_transfer(struct tracker *t, struct broadcast_peer *r, uint
 
 /* Returns the index of the transfer of `block` to `r`, or TRANSFERS_MAX if there is none: callers
  * then ignore the message, since an executor may claim anything. */
-static uint32_t find_transfer(const struct broadcast_peer *r, uint32_t block)
+static uint32_t find_block_transfer(const struct broadcast_peer *r, uint32_t block)
 {
     for (uint32_t i = 0; i < r->transfer_count; i++)
         if (r->transfers[i].block == block) return i;
@@ -234,7 +234,7 @@ static uint32_t find_transfer(const struct broadcast_peer *r, uint32_t block)
 
 static void on_block_transfer_done(struct tracker *t, struct broadcast_peer *r, uint32_t block)
 {
-    uint32_t i = find_transfer(r, block);
+    uint32_t i = find_block_transfer(r, block);
     if (i == TRANSFERS_MAX) return;
     end_block_transfer(t, r, i);
     struct block_sources *h = &t->sources[block];
@@ -247,7 +247,7 @@ static void on_block_transfer_done(struct tracker *t, struct broadcast_peer *r, 
 
 static void on_block_transfer_failed(struct tracker *t, struct broadcast_peer *r, uint32_t block)
 {
-    uint32_t i = find_transfer(r, block);
+    uint32_t i = find_block_transfer(r, block);
     if (i == TRANSFERS_MAX) return;
     uint32_t from = r->transfers[i].from;
     end_block_transfer(t, r, i);

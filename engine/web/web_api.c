@@ -39,7 +39,7 @@ static const char *api_status_of_end(const json_t *end)
     return "FAILED";
 }
 
-static void put_stage_counters(struct json *out, const struct job_model *m)
+static void put_job_counters(struct json *out, const struct job_model *m)
 {
     struct counters sum = {.count = 0};
     struct glint_error error = {.code = GLINT_OK};
@@ -90,7 +90,7 @@ static void put_job_details(struct json *out, const struct job_model *m, const s
     json_u64(out, "numAttempts", m->attempts_total);
     json_u64(out, "numRetries", t->retries);
     json_u64(out, "numLostExecutors", m->lost_executors);
-    put_stage_counters(out, m);
+    put_job_counters(out, m);
     json_begin(out, "accumulators", '{');
     json_object_foreach(m->accumulators, name, value) job_put_value(out, name, value);
     json_end(out, '}');
@@ -222,8 +222,8 @@ static void put_running_attempts(struct json *out, const struct job_model *m)
     json_end(out, ']');
 }
 
-static void put_running_task_counts(struct json *out, const struct job_model *m, uint64_t offset,
-                                    uint64_t length)
+static void put_task_attempts(struct json *out, const struct job_model *m, uint64_t offset,
+                              uint64_t length)
 {
     const struct event_attempt *attempts = (const struct event_attempt *)m->attempts.data;
     const uint64_t count = m->attempts.size / sizeof *attempts;
@@ -439,7 +439,7 @@ static void put_task_failures(struct json *out, const struct job_model *m)
 }
 
 /* Of jobs that build or read Bloom filters. */
-static void put_filter_accumulators(struct json *out, const struct job_model *m)
+static void put_filter_reports(struct json *out, const struct job_model *m)
 {
     static const char *const fields[][2] = {{"key", "key"},
                                             {"n", "n"},
@@ -499,7 +499,7 @@ unsigned web_api_part(struct json *out, const struct job_model *m, const char *n
                  {"failures", put_task_failures},
                  {"executors", put_executors},
                  {"environment", put_environment},
-                 {"filters", put_filter_accumulators},
+                 {"filters", put_filter_reports},
                  {"storage/rdd", put_cached_rdds}};
     uint64_t offset, length;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -512,7 +512,7 @@ unsigned web_api_part(struct json *out, const struct job_model *m, const char *n
         !web_parse_count(query(arg, "length"), 1000, WEB_TASKS_PER_ANSWER, &length))
         return web_api_error(out, 400,
                              "offset and length must be whole numbers, length at most 20000");
-    put_running_task_counts(out, m, offset, length);
+    put_task_attempts(out, m, offset, length);
     return 200;
 }
 

@@ -133,7 +133,7 @@ struct bloom_params {
 };
 
 /* Returns true if they are equal except for n: the union of such filters exists. */
-bool bloom_params_alike(const struct bloom_params *a, const struct bloom_params *b);
+bool bloom_params_equal(const struct bloom_params *a, const struct bloom_params *b);
 
 /* How filters are sized, except for n; so filters of one sizing have the same k. */
 struct bloom_sizing {

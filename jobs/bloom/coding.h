@@ -19,7 +19,7 @@ enum {
     CODING_NAME_MASK = 31
 };
 
-static inline uint8_t *coding_put(uint8_t *out, uint8_t tag, uint64_t value, uint32_t bytes)
+static inline uint8_t *coding_put_number(uint8_t *out, uint8_t tag, uint64_t value, uint32_t bytes)
 {
     *out++ = tag;
     for (uint32_t i = bytes; i > 0; i--) *out++ = (uint8_t)(value >> 8 * (i - 1));
@@ -49,7 +49,7 @@ struct coding_reader {
     enum bloom_result result;
 };
 
-static inline const uint8_t *coding_take(struct coding_reader *reader, uint64_t bytes)
+static inline const uint8_t *coding_take_bytes(struct coding_reader *reader, uint64_t bytes)
 {
     if (reader->result != BLOOM_OK) return NULL;
     if ((uint64_t)(reader->end - reader->at) < bytes) {
@@ -60,9 +60,9 @@ static inline const uint8_t *coding_take(struct coding_reader *reader, uint64_t 
     return reader->at - bytes;
 }
 
-static inline uint64_t coding_get(struct coding_reader *reader, uint8_t tag, uint32_t bytes)
+static inline uint64_t coding_get_number(struct coding_reader *reader, uint8_t tag, uint32_t bytes)
 {
-    const uint8_t *at = coding_take(reader, 1 + bytes);
+    const uint8_t *at = coding_take_bytes(reader, 1 + bytes);
     if (at == NULL) return 0;
     if (*at != tag) {
         reader->result = BLOOM_ERR_FORMAT;
@@ -76,11 +76,11 @@ static inline uint64_t coding_get(struct coding_reader *reader, uint8_t tag, uin
 /* Reads a short string; returns NULL after an error. */
 static inline const char *coding_get_name(struct coding_reader *reader, uint64_t *out_size)
 {
-    const uint8_t *tag = coding_take(reader, 1);
+    const uint8_t *tag = coding_take_bytes(reader, 1);
     if (tag == NULL) return NULL;
     if ((*tag & ~CODING_NAME_MASK) != CODING_FIXSTR) reader->result = BLOOM_ERR_FORMAT;
     *out_size = *tag & CODING_NAME_MASK;
-    return (const char *)coding_take(reader, *out_size);
+    return (const char *)coding_take_bytes(reader, *out_size);
 }
 
 static inline void coding_get_scheme(struct coding_reader *reader, enum bloom_scheme *out)

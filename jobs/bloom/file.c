@@ -49,7 +49,7 @@ uint32_t bloom_header_size(const struct bloom_params *params)
 static uint8_t *put_header_seeds(uint8_t *at, const struct bloom_params *params)
 {
     const uint32_t size = params->k * BLOOM_SEED_BYTES;
-    at = coding_put(at, CODING_BIN32, size, 4);
+    at = coding_put_number(at, CODING_BIN32, size, 4);
     memcpy(at, params->seeds, size);
     return at + size;
 }
@@ -65,13 +65,13 @@ uint32_t bloom_encode_header(const struct bloom_filter *filter, uint8_t out[BLOO
     *at++ = version;
     at = coding_put_name(at, bloom_scheme_name(params->scheme));
     if (version != CLASSIC_VERSION) at = coding_put_name(at, bloom_layout_name(params->layout));
-    at = coding_put(at, CODING_UINT64, params->n, 8);
-    at = coding_put(at, CODING_UINT64, params->m, 8);
-    at = coding_put(at, CODING_UINT32, params->k, 4);
+    at = coding_put_number(at, CODING_UINT64, params->n, 8);
+    at = coding_put_number(at, CODING_UINT64, params->m, 8);
+    at = coding_put_number(at, CODING_UINT32, params->k, 4);
     if (version == SEEDS_VERSION) at = put_header_seeds(at, params);
-    at = coding_put(at, CODING_UINT64,
-                    coding_checksum(out, (uint64_t)(at - out), filter->bits, params->m), 8);
-    at = coding_put(at, CODING_BIN32, bloom_bytes(params->m), 4);
+    at = coding_put_number(at, CODING_UINT64,
+                           coding_checksum(out, (uint64_t)(at - out), filter->bits, params->m), 8);
+    at = coding_put_number(at, CODING_BIN32, bloom_bytes(params->m), 4);
     assert(at - out == bloom_header_size(params) && at - out <= BLOOM_HEADER_MAX);
     return (uint32_t)(at - out);
 }
@@ -89,8 +89,8 @@ static uint8_t get_header_version(struct coding_reader *reader)
             BLOOM_ERR_FORMAT; /* also when truncated: the start is not that of a filter */
         return 0;
     }
-    coding_take(reader, 1 + MAGIC_SIZE);
-    const uint8_t *version = coding_take(reader, 1);
+    coding_take_bytes(reader, 1 + MAGIC_SIZE);
+    const uint8_t *version = coding_take_bytes(reader, 1);
     if (version == NULL) return 0;
     if (*version != fields - FIELDS || *version > SEEDS_VERSION) reader->result = BLOOM_ERR_VERSION;
     return *version;
@@ -106,10 +106,10 @@ static void get_header_layout(struct coding_reader *reader, uint8_t version, enu
 
 static const uint8_t *get_header_seeds(struct coding_reader *reader, uint32_t k)
 {
-    const uint64_t size = coding_get(reader, CODING_BIN32, 4);
+    const uint64_t size = coding_get_number(reader, CODING_BIN32, 4);
     if (reader->result == BLOOM_OK && (k > BLOOM_K_MAX || size != k * BLOOM_SEED_BYTES))
         reader->result = BLOOM_ERR_SEEDED;
-    return coding_take(reader, size);
+    return coding_take_bytes(reader, size);
 }
 
 enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
@@ -124,17 +124,17 @@ enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
     uint8_t version = get_header_version(&reader);
     coding_get_scheme(&reader, &params.scheme);
     if (version > CLASSIC_VERSION) get_header_layout(&reader, version, &params.layout);
-    params.n = coding_get(&reader, CODING_UINT64, 8);
-    params.m = coding_get(&reader, CODING_UINT64, 8);
-    params.k = (uint32_t)coding_get(&reader, CODING_UINT32, 4);
+    params.n = coding_get_number(&reader, CODING_UINT64, 8);
+    params.m = coding_get_number(&reader, CODING_UINT64, 8);
+    params.k = (uint32_t)coding_get_number(&reader, CODING_UINT32, 4);
     if (version == SEEDS_VERSION) params.seeds = get_header_seeds(&reader, params.k);
     uint64_t header_size = (uint64_t)(reader.at - data);
-    uint64_t checksum = coding_get(&reader, CODING_UINT64, 8);
-    uint64_t length = coding_get(&reader, CODING_BIN32, 4);
+    uint64_t checksum = coding_get_number(&reader, CODING_UINT64, 8);
+    uint64_t length = coding_get_number(&reader, CODING_BIN32, 4);
     if (reader.result == BLOOM_OK) reader.result = bloom_params_check(&params);
     if (reader.result == BLOOM_OK && length != bloom_bytes(params.m))
         reader.result = BLOOM_ERR_LENGTH;
-    const uint8_t *bits = coding_take(&reader, length);
+    const uint8_t *bits = coding_take_bytes(&reader, length);
     if (reader.result != BLOOM_OK) return reader.result;
     assert(bits != NULL);
     if (checksum != coding_checksum(data, header_size, bits, params.m)) return BLOOM_ERR_CHECKSUM;

@@ -50,7 +50,7 @@ bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t 
 
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from)
 {
-    if (!bloom_params_alike(&into->params, &from->params)) return BLOOM_ERR_MISMATCH;
+    if (!bloom_params_equal(&into->params, &from->params)) return BLOOM_ERR_MISMATCH;
     uint64_t bytes = bloom_bytes(into->params.m);
     uint8_t *to = into->bits;
     const uint8_t *with = from->bits;
@@ -64,7 +64,7 @@ enum bloom_result bloom_union_bits_set(const struct bloom_filter *a, const struc
     enum { PIECE = 4096 };
     uint8_t both[PIECE];
     *out_bits = 0;
-    if (!bloom_params_alike(&a->params, &b->params)) return BLOOM_ERR_MISMATCH;
+    if (!bloom_params_equal(&a->params, &b->params)) return BLOOM_ERR_MISMATCH;
     uint64_t bytes = bloom_bytes(a->params.m);
     for (uint64_t at = 0; at < bytes; at += PIECE) {
         uint64_t size = bytes - at < PIECE ? bytes - at : PIECE;

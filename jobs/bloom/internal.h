@@ -30,7 +30,7 @@ uint32_t bloom_unit_bits(enum bloom_scheme scheme, enum bloom_layout layout);
 bool bloom_scheme_is_seeded(enum bloom_scheme scheme); /* supports custom seeds */
 /* Compares k seeds; NULL: the scheme's published seeds. */
 bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k);
-enum bloom_result bloom_pair_check(enum bloom_scheme scheme, enum bloom_layout layout);
+enum bloom_result bloom_check_scheme_and_layout(enum bloom_scheme scheme, enum bloom_layout layout);
 uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size);
 
 /* ---- one id (index.c, strings.c) ---- */

@@ -40,23 +40,23 @@ static uint64_t blob_checksum(const uint8_t *blob, uint64_t size)
     return XXH3_64bits_withSeed(blob + AT_PARAMS, size - AT_PARAMS, XXH3_64bits(blob, AT_CHECKSUM));
 }
 
-static void put32(uint8_t *at, uint32_t value)
+static void put_u32_native(uint8_t *at, uint32_t value)
 {
     memcpy(at, &value, sizeof value);
 }
-static void put64(uint8_t *at, uint64_t value)
+static void put_u64_native(uint8_t *at, uint64_t value)
 {
     memcpy(at, &value, sizeof value);
 }
 
-static uint32_t get32(const uint8_t *at)
+static uint32_t get_u32_native(const uint8_t *at)
 {
     uint32_t value;
     memcpy(&value, at, sizeof value);
     return value;
 }
 
-static uint64_t get64(const uint8_t *at)
+static uint64_t get_u64_native(const uint8_t *at)
 {
     uint64_t value;
     memcpy(&value, at, sizeof value);
@@ -68,19 +68,19 @@ static void put_blob_header(uint8_t *out, const struct bloom_params *first, uint
 {
     const uint32_t seeds = blob_seeds_bytes(first);
     memcpy(out, magic, sizeof magic);
-    put32(out + AT_SCHEME, first->scheme);
-    put32(out + AT_SEEDS, seeds);
-    put32(out + AT_COUNT, count);
-    put32(out + AT_LAYOUT, first->layout);
+    put_u32_native(out + AT_SCHEME, first->scheme);
+    put_u32_native(out + AT_SEEDS, seeds);
+    put_u32_native(out + AT_COUNT, count);
+    put_u32_native(out + AT_LAYOUT, first->layout);
     if (seeds > 0) memcpy(out + AT_PARAMS + (uint64_t)count * PARAMS_BYTES, first->seeds, seeds);
 }
 
 static void put_blob_params(uint8_t *out, uint32_t f, const struct bloom_params *params)
 {
     uint8_t *at = out + AT_PARAMS + (uint64_t)f * PARAMS_BYTES;
-    put64(at, params->n);
-    put64(at + 8, params->m);
-    put64(at + 16, params->k);
+    put_u64_native(at, params->n);
+    put_u64_native(at + 8, params->m);
+    put_u64_native(at + 16, params->k);
 }
 
 uint64_t bloom_set_pack_size(const struct bloom_set *set)
@@ -99,7 +99,7 @@ void bloom_set_pack(const struct bloom_set *set, uint8_t *out)
         put_blob_params(out, f, &filter.params);
     }
     memcpy(out + head, set->bits, set->bytes);
-    put64(out + AT_CHECKSUM, blob_checksum(out, head + set->bytes));
+    put_u64_native(out + AT_CHECKSUM, blob_checksum(out, head + set->bytes));
 }
 
 uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count)
@@ -122,22 +122,23 @@ enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *para
 /* Offset of filter f; f = count: end of the blob. */
 static uint64_t blob_filter_offset(const uint8_t *blob, uint32_t f)
 {
-    uint64_t at = blob_header_bytes(get32(blob + AT_COUNT), get32(blob + AT_SEEDS));
+    uint64_t at =
+        blob_header_bytes(get_u32_native(blob + AT_COUNT), get_u32_native(blob + AT_SEEDS));
     for (uint32_t i = 0; i < f; i++)
-        at += bloom_area_bytes(get64(blob + AT_PARAMS + i * PARAMS_BYTES + 8));
+        at += bloom_area_bytes(get_u64_native(blob + AT_PARAMS + i * PARAMS_BYTES + 8));
     return at;
 }
 
 uint8_t *bloom_blob_bits(uint8_t *blob, uint32_t f)
 {
-    assert(f < get32(blob + AT_COUNT));
+    assert(f < get_u32_native(blob + AT_COUNT));
     return blob + blob_filter_offset(blob, f);
 }
 
 void bloom_blob_seal(uint8_t *blob)
 {
-    put64(blob + AT_CHECKSUM,
-          blob_checksum(blob, blob_filter_offset(blob, get32(blob + AT_COUNT))));
+    put_u64_native(blob + AT_CHECKSUM,
+                   blob_checksum(blob, blob_filter_offset(blob, get_u32_native(blob + AT_COUNT))));
 }
 
 static bool is_all_zero(const uint8_t *at, const uint8_t *end)
@@ -162,9 +163,9 @@ static bool padding_is_zero(const struct bloom_set *set)
 
 static enum bloom_result check_blob(const struct bloom_set *set, const uint8_t *data, uint64_t size)
 {
-    if (get64(data + AT_CHECKSUM) != blob_checksum(data, size)) return BLOOM_ERR_CHECKSUM;
+    if (get_u64_native(data + AT_CHECKSUM) != blob_checksum(data, size)) return BLOOM_ERR_CHECKSUM;
     const uint8_t *behind =
-        data + AT_PARAMS + (uint64_t)set->count * PARAMS_BYTES + get32(data + AT_SEEDS);
+        data + AT_PARAMS + (uint64_t)set->count * PARAMS_BYTES + get_u32_native(data + AT_SEEDS);
     if (!is_all_zero(behind, set->bits) || !padding_is_zero(set)) return BLOOM_ERR_UNUSED;
     return BLOOM_OK;
 }
@@ -172,18 +173,18 @@ static enum bloom_result check_blob(const struct bloom_set *set, const uint8_t *
 static enum bloom_result read_blob_params(const uint8_t *data, uint32_t count,
                                           struct bloom_params *params)
 {
-    uint32_t scheme = get32(data + AT_SCHEME);
-    uint32_t layout = get32(data + AT_LAYOUT), seeds = get32(data + AT_SEEDS);
+    uint32_t scheme = get_u32_native(data + AT_SCHEME);
+    uint32_t layout = get_u32_native(data + AT_LAYOUT), seeds = get_u32_native(data + AT_SEEDS);
     if (scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
     if (layout >= BLOOM_LAYOUTS) return BLOOM_ERR_LAYOUT;
     const uint8_t *own = seeds > 0 ? data + AT_PARAMS + (uint64_t)count * PARAMS_BYTES : NULL;
     for (uint32_t f = 0; f < count; f++) {
         const uint8_t *at = data + AT_PARAMS + f * PARAMS_BYTES;
-        if (get64(at + 16) > BLOOM_K_MAX) return BLOOM_ERR_K;
+        if (get_u64_native(at + 16) > BLOOM_K_MAX) return BLOOM_ERR_K;
         params[f] = (struct bloom_params){.scheme = (enum bloom_scheme)scheme,
-                                          .n = get64(at),
-                                          .m = get64(at + 8),
-                                          .k = get32(at + 16),
+                                          .n = get_u64_native(at),
+                                          .m = get_u64_native(at + 8),
+                                          .k = get_u32_native(at + 16),
                                           .layout = (enum bloom_layout)layout,
                                           .seeds = own};
         if (seeds > 0 && seeds != params[f].k * BLOOM_SEED_BYTES) return BLOOM_ERR_SEEDED;
@@ -196,9 +197,9 @@ enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, u
     *set = (struct bloom_set){0};
     if (size < AT_PARAMS) return BLOOM_ERR_TRUNCATED;
     if (memcmp(data, magic, sizeof magic) != 0) return BLOOM_ERR_FORMAT;
-    uint32_t count = get32(data + AT_COUNT);
+    uint32_t count = get_u32_native(data + AT_COUNT);
     if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
-    const uint32_t seeds = get32(data + AT_SEEDS);
+    const uint32_t seeds = get_u32_native(data + AT_SEEDS);
     if (seeds > BLOOM_K_MAX * BLOOM_SEED_BYTES) return BLOOM_ERR_SEEDED;
     const uint64_t head = blob_header_bytes(count, seeds);
     if (size < head) return BLOOM_ERR_TRUNCATED;

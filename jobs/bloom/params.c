@@ -149,7 +149,7 @@ uint64_t bloom_m_max(const struct bloom_params *params)
     return ((uint64_t)INT32_MAX - UINT16_MAX) / largest;
 }
 
-enum bloom_result bloom_pair_check(enum bloom_scheme scheme, enum bloom_layout layout)
+enum bloom_result bloom_check_scheme_and_layout(enum bloom_scheme scheme, enum bloom_layout layout)
 {
     if ((unsigned)scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
     if ((unsigned)layout >= BLOOM_LAYOUTS) return BLOOM_ERR_LAYOUT;
@@ -193,7 +193,7 @@ static enum bloom_result check_block_params(const struct bloom_params *params)
 
 enum bloom_result bloom_params_check(const struct bloom_params *params)
 {
-    enum bloom_result result = bloom_pair_check(params->scheme, params->layout);
+    enum bloom_result result = bloom_check_scheme_and_layout(params->scheme, params->layout);
     if (result != BLOOM_OK) return result;
     if (params->n == 0) return BLOOM_ERR_N;
     if (params->m == 0) return BLOOM_ERR_M;
@@ -207,7 +207,7 @@ bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k)
     return memcmp(a, b, k * BLOOM_SEED_BYTES) == 0;
 }
 
-bool bloom_params_alike(const struct bloom_params *a, const struct bloom_params *b)
+bool bloom_params_equal(const struct bloom_params *a, const struct bloom_params *b)
 {
     return a->scheme == b->scheme && a->layout == b->layout && a->m == b->m && a->k == b->k &&
            bloom_same_seeds(a->seeds, b->seeds, a->k);

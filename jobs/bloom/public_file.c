@@ -190,7 +190,7 @@ static int read_filter_entries(struct glint_bloom_file *file)
     return result;
 }
 
-static int read_all(int fd, uint8_t *data, size_t size)
+static int read_file_to_memory(int fd, uint8_t *data, size_t size)
 {
     for (size_t at = 0; at < size;) {
         ssize_t n = read(fd, data + at, size - at);
@@ -222,7 +222,7 @@ static int read_file_bytes(struct glint_bloom_file *file, int fd)
     file->data = malloc(size);
     if (file->data == NULL) return GLINT_BLOOM_ERR_MEMORY;
     file->size = size;
-    return read_all(fd, file->data, size);
+    return read_file_to_memory(fd, file->data, size);
 }
 
 int glint_bloom_open(const char *path, enum glint_bloom_open_mode mode, glint_bloom_file **out_file)

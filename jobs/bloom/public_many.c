@@ -73,8 +73,8 @@ static struct id id_of_row(const struct glint_bloom_column *ids, uint64_t i)
 }
 
 /* Converts offsets; returns false if one is larger than the next one. */
-static bool piece_offsets(struct piece *piece, const struct glint_bloom_column *ids, uint64_t first,
-                          uint64_t begin)
+static bool piece_convert_offsets(struct piece *piece, const struct glint_bloom_column *ids,
+                                  uint64_t first, uint64_t begin)
 {
     uint32_t descending = 0;
     if (ids->kind == GLINT_BLOOM_OFFSETS_32) {
@@ -141,7 +141,7 @@ static bool piece_load_ids(struct piece *piece, const struct glint_bloom_column 
     if (begin > end || end > ids->data_size) return false;
     if (end - begin > UINT32_MAX) return true;
     piece->base = (const uint8_t *)ids->data + begin;
-    if (!fixed && !piece_offsets(piece, ids, first, begin)) return false;
+    if (!fixed && !piece_convert_offsets(piece, ids, first, begin)) return false;
     for (uint32_t i = 0; fixed && i < piece->count; i++) {
         const uint32_t start = i * (uint32_t)ids->width;
         uint64_t size = ids->width;
@@ -154,14 +154,15 @@ static bool piece_load_ids(struct piece *piece, const struct glint_bloom_column 
 }
 
 /* Id i of the piece, one of those that are not in the batch. */
-static struct id piece_id(const struct piece *piece, const struct glint_bloom_column *ids,
-                          uint64_t first, uint32_t i)
+static struct id piece_id_outside_batch(const struct piece *piece,
+                                        const struct glint_bloom_column *ids, uint64_t first,
+                                        uint32_t i)
 {
     if (ids->kind != GLINT_BLOOM_SEPARATED) return id_of_row(ids, first + i);
     return (struct id){piece->base + piece->start[i], piece->end[i] - piece->start[i]};
 }
 
-static struct bloom_rows piece_rows(const struct piece *piece)
+static struct bloom_rows piece_batch_rows(const struct piece *piece)
 {
     static const uint16_t first_filter[PIECE_ROWS];
     return (struct bloom_rows){.base = piece->base,
@@ -206,11 +207,11 @@ static int add_ids_piece(glint_bloom *filter, struct bloom_adder *adder, struct 
     if (!piece_load_ids(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
     const uint32_t singly = piece->batch;
     if (ids->valid != NULL) piece_drop_null_ids(piece, ids, first);
-    const struct bloom_rows rows = piece_rows(piece);
+    const struct bloom_rows rows = piece_batch_rows(piece);
     bloom_adder_add_rows(adder, &rows);
     for (uint32_t i = singly; i < piece->count; i++) {
         if (!is_id_valid(ids, first + i)) continue;
-        const struct id id = piece_id(piece, ids, first, i);
+        const struct id id = piece_id_outside_batch(piece, ids, first, i);
         if (id.data == NULL) return GLINT_BLOOM_ERR_COLUMN;
         bloom_add(&filter->filter, id.data, id.size);
     }
@@ -235,17 +236,17 @@ int glint_bloom_add_many(glint_bloom *filter, const struct glint_bloom_column *i
 
 /* ---- contains ---- */
 
-static int contains_piece(const glint_bloom *filter, const struct bloom_set *set,
-                          struct piece *piece, const struct glint_bloom_column *ids, uint64_t first,
-                          uint8_t *out_hit)
+static int contains_ids_of_piece(const glint_bloom *filter, const struct bloom_set *set,
+                                 struct piece *piece, const struct glint_bloom_column *ids,
+                                 uint64_t first, uint8_t *out_hit)
 {
     if (!piece_load_ids(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
-    const struct bloom_rows rows = piece_rows(piece);
+    const struct bloom_rows rows = piece_batch_rows(piece);
     bloom_set_contains_rows(set, &rows, out_hit);
     for (uint32_t i = piece->batch; i < piece->count; i++) {
         out_hit[i] = 0;
         if (!is_id_valid(ids, first + i)) continue;
-        const struct id id = piece_id(piece, ids, first, i);
+        const struct id id = piece_id_outside_batch(piece, ids, first, i);
         if (id.data == NULL) return GLINT_BLOOM_ERR_COLUMN;
         out_hit[i] = bloom_contains(&filter->filter, id.data, id.size);
     }
@@ -265,7 +266,8 @@ int glint_bloom_contains_many(const glint_bloom *filter, const struct glint_bloo
     }
     int result = set_of_one_filter(filter, &set);
     for (uint64_t done = 0; result == 0 && done < ids->count; done += PIECE_ROWS)
-        result = contains_piece(filter, &set, &piece, ids, ids->first + done, out_hit + done);
+        result =
+            contains_ids_of_piece(filter, &set, &piece, ids, ids->first + done, out_hit + done);
     bloom_set_fini(&set);
     return result;
 }

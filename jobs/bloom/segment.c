@@ -46,15 +46,15 @@ uint32_t bloom_segment_encode_header(const struct bloom_segment *segment,
     *at++ = VERSION;
     at = coding_put_name(at, bloom_scheme_name(params->scheme));
     at = coding_put_name(at, bloom_layout_name(params->layout));
-    at = coding_put(at, CODING_UINT64, params->n, 8);
-    at = coding_put(at, CODING_UINT64, params->m, 8);
-    at = coding_put(at, CODING_UINT32, params->k, 4);
-    at = coding_put(at, CODING_UINT64, segment->build, 8);
-    at = coding_put(at, CODING_UINT64, segment->size, 8);
-    at = coding_put(at, CODING_UINT64, segment->index, 8);
-    at = coding_put(at, CODING_UINT64,
-                    coding_checksum(out, (uint64_t)(at - out), segment->bits, bits), 8);
-    at = coding_put(at, CODING_BIN32, bloom_bytes(bits), 4);
+    at = coding_put_number(at, CODING_UINT64, params->n, 8);
+    at = coding_put_number(at, CODING_UINT64, params->m, 8);
+    at = coding_put_number(at, CODING_UINT32, params->k, 4);
+    at = coding_put_number(at, CODING_UINT64, segment->build, 8);
+    at = coding_put_number(at, CODING_UINT64, segment->size, 8);
+    at = coding_put_number(at, CODING_UINT64, segment->index, 8);
+    at = coding_put_number(at, CODING_UINT64,
+                           coding_checksum(out, (uint64_t)(at - out), segment->bits, bits), 8);
+    at = coding_put_number(at, CODING_BIN32, bloom_bytes(bits), 4);
     assert(at - out <= BLOOM_SEGMENT_HEADER_MAX && bloom_bytes(bits) <= UINT32_MAX);
     return (uint32_t)(at - out);
 }
@@ -80,20 +80,20 @@ static enum bloom_result read_segment_header(struct coding_reader *reader, struc
 {
     const uint8_t *start = reader->at;
     if (!bloom_is_segment(start, (uint64_t)(reader->end - start))) return BLOOM_ERR_FORMAT;
-    coding_take(reader, MAGIC_SIZE);
-    const uint8_t *version = coding_take(reader, 1);
+    coding_take_bytes(reader, MAGIC_SIZE);
+    const uint8_t *version = coding_take_bytes(reader, 1);
     if (version != NULL && *version != VERSION) reader->result = BLOOM_ERR_VERSION;
     coding_get_scheme(reader, &s->params.scheme);
     coding_get_layout(reader, &s->params.layout);
-    s->params.n = coding_get(reader, CODING_UINT64, 8);
-    s->params.m = coding_get(reader, CODING_UINT64, 8);
-    s->params.k = (uint32_t)coding_get(reader, CODING_UINT32, 4);
-    s->build = coding_get(reader, CODING_UINT64, 8);
-    s->size = coding_get(reader, CODING_UINT64, 8);
-    s->index = coding_get(reader, CODING_UINT64, 8);
+    s->params.n = coding_get_number(reader, CODING_UINT64, 8);
+    s->params.m = coding_get_number(reader, CODING_UINT64, 8);
+    s->params.k = (uint32_t)coding_get_number(reader, CODING_UINT32, 4);
+    s->build = coding_get_number(reader, CODING_UINT64, 8);
+    s->size = coding_get_number(reader, CODING_UINT64, 8);
+    s->index = coding_get_number(reader, CODING_UINT64, 8);
     *out_checked = (uint64_t)(reader->at - start);
-    *out_checksum = coding_get(reader, CODING_UINT64, 8);
-    uint64_t length = coding_get(reader, CODING_BIN32, 4);
+    *out_checksum = coding_get_number(reader, CODING_UINT64, 8);
+    uint64_t length = coding_get_number(reader, CODING_BIN32, 4);
     if (reader->result == BLOOM_OK) reader->result = check_segment(s);
     if (reader->result == BLOOM_OK && length != bloom_bytes(bloom_segment_bits(s)))
         reader->result = BLOOM_ERR_LENGTH;
@@ -110,7 +110,7 @@ static enum bloom_result decode_segment(const uint8_t *data, uint64_t size, bool
     enum bloom_result result = read_segment_header(&reader, &s, &checked, &checksum);
     if (result == BLOOM_OK && bits) {
         const uint64_t count = bloom_segment_bits(&s);
-        s.bits = coding_take(&reader, bloom_bytes(count));
+        s.bits = coding_take_bytes(&reader, bloom_bytes(count));
         result = reader.result;
         if (result == BLOOM_OK && checksum != coding_checksum(data, checked, s.bits, count))
             result = BLOOM_ERR_CHECKSUM;

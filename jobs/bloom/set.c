@@ -233,7 +233,7 @@ enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set
     if (into->count != from->count) return BLOOM_ERR_MISMATCH;
     for (uint32_t f = 0; f < into->count; f++) {
         const struct bloom_filter a = bloom_set_filter(into, f), b = bloom_set_filter(from, f);
-        if (!bloom_params_alike(&a.params, &b.params)) return BLOOM_ERR_MISMATCH;
+        if (!bloom_params_equal(&a.params, &b.params)) return BLOOM_ERR_MISMATCH;
     }
     assert(!into->read_only && into->bytes == from->bytes);
     for (uint64_t i = 0; i < into->bytes; i++) into->bits[i] |= from->bits[i];

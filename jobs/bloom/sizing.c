@@ -145,7 +145,7 @@ enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_lay
                                         double p, struct bloom_sizing *out_sizing)
 {
     if (!(p > 0 && p < 1)) return BLOOM_ERR_P;
-    enum bloom_result result = bloom_pair_check(scheme, layout);
+    enum bloom_result result = bloom_check_scheme_and_layout(scheme, layout);
     if (result != BLOOM_OK) return result;
     *out_sizing = (struct bloom_sizing){.scheme = scheme, .layout = layout, .p = p};
     if (bloom_has_blocks(layout)) return blocks_for_rate(out_sizing);
@@ -167,7 +167,7 @@ enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_lay
 {
     if (!(bits >= 1)) return BLOOM_ERR_BITS;
     if (bits > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
-    enum bloom_result result = bloom_pair_check(scheme, layout);
+    enum bloom_result result = bloom_check_scheme_and_layout(scheme, layout);
     if (result != BLOOM_OK) return result;
     *out_sizing = (struct bloom_sizing){.scheme = scheme, .layout = layout, .bits = bits};
     if (layout == BLOOM_SPLIT_BLOCK) out_sizing->k = BLOOM_K_SPLIT;

@@ -44,7 +44,7 @@ struct estimate {
     uint64_t indexes, partials, memory[BUILD_STRATEGIES];
 };
 
-static struct estimate estimate_costs(const struct build_plan *p, struct glint_rdd *lines)
+static struct estimate estimate_strategy_costs(const struct build_plan *p, struct glint_rdd *lines)
 {
     const struct sizes *s = &p->sizes;
     assert(s->bits_bytes > 0 && s->rows > 0);
@@ -112,7 +112,7 @@ static int choose_ids_strategy(struct build_plan *p)
 static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
 {
     const char *segment = glint_job_option(p->args, "segment-size");
-    const struct estimate e = estimate_costs(p, lines);
+    const struct estimate e = estimate_strategy_costs(p, lines);
     const uint64_t memory = glint_slot_memory(p->g);
     if (p->chosen) p->strategy = cheapest_strategy(&e, memory);
     if (glint_explaining(p->g)) note_strategy_estimate(p, &e, memory);
@@ -154,12 +154,12 @@ static int compute_build_number(const struct build_plan *p, struct glint_rdd *li
     for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         const char *column = glint_job_option(p->args, columns[i]);
         if (column == NULL) continue;
-        number = segments_hash(number, column, strlen(column));
+        number = segments_add_to_build_hash(number, column, strlen(column));
     }
     int r = glint_take(lines, BUILD_ROWS, &rows);
     for (uint64_t i = 0; r == 0 && i < rows.count; i++) {
         const struct glint_record row = glint_rows_at(&rows, i);
-        number = segments_hash(number, row.value.bytes.data, row.value.bytes.size);
+        number = segments_add_to_build_hash(number, row.value.bytes.data, row.value.bytes.size);
     }
     glint_rows_free(&rows);
     *out = segments_build_id(&p->sizes, p->log2, number);
@@ -215,7 +215,7 @@ static void note_surplus_rows(const struct build_plan *p, int64_t rows)
 
 /* With PARAMS only the scheme: M and K are those of classic filters, and k differs between keys.
  * Returns 0 or the context's code. */
-static int choose_sizing(const struct build_plan *p, struct bloom_sizing *out)
+static int choose_filter_sizing(const struct build_plan *p, struct bloom_sizing *out)
 {
     if (!p->source.params) return sizes_sizing_from_options(p->g, p->args, p->source.p, out);
     *out = (struct bloom_sizing){.k = 0};
@@ -229,15 +229,15 @@ static int choose_sizing(const struct build_plan *p, struct bloom_sizing *out)
                        "--params has a k for each key, --seeds random draws seeds for one k");
 }
 
-static int build_run(struct glint *g, const struct glint_job_args *args)
+static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
 {
     struct build_plan p = {.g = g, .args = args};
     if (sizes_arguments(g, args, 4,
                         "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
                         "OUTPUT",
                         &p.source, p.paths) != 0 ||
-        choose_sizing(&p, &p.sizing) != 0 || fields_options(g, args, p.paths[0], &p.fields) != 0 ||
-        strategy_option(&p) != 0)
+        choose_filter_sizing(&p, &p.sizing) != 0 ||
+        fields_options(g, args, p.paths[0], &p.fields) != 0 || strategy_option(&p) != 0)
         return glint_error(g)->code;
     read_coding_option(&p, glint_job_option(args, "coding"));
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
@@ -298,4 +298,4 @@ const struct glint_job bloom_build_job = {
                   &ids_of_texts,
                   &ids_fill,
                   &filter_fill},
-    .run = build_run};
+    .run = bloom_build_run};

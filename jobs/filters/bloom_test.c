@@ -194,8 +194,9 @@ static int allocate_filter_blob(struct filter_loader *c)
 
 /* Finds the number of a filter's key and checks that its size is the one from P and COUNTS, or from
  * PARAMS. */
-static int find_filter(struct filter_loader *c, const struct glint_record *record, const char *key,
-                       const struct bloom_params *have, uint32_t *out_number)
+static int find_and_check_filter(struct filter_loader *c, const struct glint_record *record,
+                                 const char *key, const struct bloom_params *have,
+                                 uint32_t *out_number)
 {
     struct sizes *s = c->sizes;
     char what[256];
@@ -204,7 +205,7 @@ static int find_filter(struct filter_loader *c, const struct glint_record *recor
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
                                        bloom_no_such_key_text(c->source->params));
     const struct bloom_params *want = &s->params[*out_number];
-    if (bloom_params_alike(have, want)) return 0;
+    if (bloom_params_equal(have, want)) return 0;
     bloom_mismatch_text(have, want, c->source->params, what, sizeof what);
     return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key, what);
 }
@@ -225,7 +226,7 @@ static int collect_filter(struct filter_loader *c, const struct glint_record *re
     if (!c->started &&
         (size_filters_of_keys(c, &filter.params) != 0 || allocate_filter_blob(c) != 0))
         return glint_error(c->g)->code;
-    int r = find_filter(c, record, key, &filter.params, &number);
+    int r = find_and_check_filter(c, record, key, &filter.params, &number);
     if (r != 0) return r;
     if (s->present[number])
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
@@ -249,7 +250,7 @@ static int collect_segment_head(struct filter_loader *c, const struct glint_reco
                                        "it is in segments, but other filters are whole");
     if (!c->started && size_filters_of_keys(c, &segment.params) != 0)
         return glint_error(c->g)->code;
-    int r = find_filter(c, record, key, &segment.params, &number);
+    int r = find_and_check_filter(c, record, key, &segment.params, &number);
     if (r != 0) return r;
     c->sizes->present[number] = true;
     return segments_heads_add(c->g, &c->heads, number, &segment);
@@ -267,7 +268,7 @@ static int collect_filter_record(void *arg, const struct glint_record *record)
 
 /* Reads FILTERS, and marks in the sizes which keys have a filter. Returns 0 or the context's code.
  */
-static int collect_filters(struct filter_loader *c, struct glint_rdd *filters)
+static int collect_filters_and_heads(struct filter_loader *c, struct glint_rdd *filters)
 {
     struct bloom_params widest = {.scheme = BLOOM_WIDE};
     struct glint_rdd *heads = segments_heads_of(filters, c->sizes->text);
@@ -356,7 +357,7 @@ static struct glint_rdd *test_by_sizes(struct filter_loader *c, struct glint_rdd
                                        struct glint_rdd *filters, const struct fields *fields,
                                        bool *out_java)
 {
-    if (collect_filters(c, filters) != 0) return NULL;
+    if (collect_filters_and_heads(c, filters) != 0) return NULL;
     *out_java = c->sizes->params[0].scheme == BLOOM_HADOOP;
     return c->blob != NULL ? test_by_broadcast(c, lines, fields)
                            : segments_test_filters(lines, filters, c->sizes, fields,
@@ -386,7 +387,7 @@ static int test_rows_and_report(struct filter_loader *c, enum test_strategy stra
     return glint_save_as_text_file(report, output);
 }
 
-static int test_run(struct glint *g, const struct glint_job_args *args)
+static int bloom_test_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *paths[3]; /* INPUT FILTERS OUTPUT */
     struct fields fields;
@@ -432,4 +433,4 @@ const struct glint_job bloom_test_job = {
                   &bloom_report_functions[1][0], &bloom_report_functions[1][1], &segments_head_of,
                   &segments_probes, &segments_bits, &segments_probe, &segments_rows,
                   &segments_missed_rating, &segments_missed_text, &segments_hits, &ids_test},
-    .run = test_run};
+    .run = bloom_test_run};

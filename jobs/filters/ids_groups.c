@@ -141,7 +141,7 @@ static int ids_test_read_filter(struct glint_task *task, struct ids_group *group
                                     bloom_no_such_key_text(group->params));
     if (group->filled)
         return set_ids_filter_error(task, group, key, GLINT_E_FILTER_MISMATCH, "duplicate key");
-    if (!bloom_params_alike(&filter.params, &group->filter.params)) {
+    if (!bloom_params_equal(&filter.params, &group->filter.params)) {
         bloom_mismatch_text(&filter.params, &group->filter.params, group->params, what,
                             sizeof what);
         return set_ids_filter_error(task, group, key, GLINT_E_FILTER_MISMATCH, what);

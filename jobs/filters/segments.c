@@ -31,7 +31,7 @@ void segments_assign_numbers(const struct sizes *sizes, struct segments *s)
     s->count = 0;
     for (uint32_t i = 0; i < sizes->count; i++) {
         s->first[i] = s->count;
-        s->count += (uint32_t)bloom_segments(sizes->params[i].m, segments_size(s));
+        s->count += (uint32_t)bloom_segments(sizes->params[i].m, segments_bits_each(s));
     }
     s->first[sizes->count] = s->count;
 }
@@ -151,9 +151,10 @@ static inline void put_little_endian(uint8_t *at, uint32_t value, uint32_t bytes
 void segments_lists_make(struct segments_lists *l, const struct bloom_rows *rows,
                          struct glint_slice head, bool with_rows)
 {
-    const uint32_t k = l->set.k, width = segments_width(&l->segments), log2 = l->segments.log2;
+    const uint32_t k = l->set.k, width = segments_index_bytes(&l->segments),
+                   log2 = l->segments.log2;
     const uint32_t row_bytes = with_rows ? SEGMENTS_ROW_BYTES : 0, unit = row_bytes + width;
-    const uint64_t mask = segments_size(&l->segments) - 1;
+    const uint64_t mask = segments_bits_each(&l->segments) - 1;
     assert(head.size <= LIST_HEAD_MAX && rows->rows <= FIELDS_ROWS_MAX);
     bloom_hash_rows_to_indexes_wide(&l->set, rows, l->indexes);
     count_indexes(l, rows);

@@ -23,11 +23,11 @@ struct segments {
 };
 
 /* Bytes of an index. */
-static inline uint32_t segments_width(const struct segments *s)
+static inline uint32_t segments_index_bytes(const struct segments *s)
 {
     return (s->log2 + 7) / 8;
 }
-static inline uint64_t segments_size(const struct segments *s)
+static inline uint64_t segments_bits_each(const struct segments *s)
 {
     return (uint64_t)1 << s->log2;
 }
@@ -69,22 +69,23 @@ int segments_lists_open(struct glint_task *task, const struct sizes *sizes,
                         struct segments_lists *out);
 void segments_lists_close(struct segments_lists *lists);
 /* Makes the lists. Each one has `head`, if its size is not 0, and for each index: with `with_rows`
- * the row in SEGMENTS_ROW_BYTES, then the index in segments_width bytes, both little-endian. */
+ * the row in SEGMENTS_ROW_BYTES, then the index in segments_index_bytes bytes, both little-endian.
+ */
 void segments_lists_make(struct segments_lists *lists, const struct bloom_rows *rows,
                          struct glint_slice head, bool with_rows);
 void segments_lists_emit(struct glint_task *task, const struct segments_lists *lists,
                          const struct glint_origin *origin, struct glint_emitter *out);
 
 /* The index at `bytes`, where 4 bytes must be readable. */
-static inline uint32_t segments_index(const uint8_t *bytes, uint32_t mask)
+static inline uint32_t segments_read_index(const uint8_t *bytes, uint32_t mask)
 {
     uint32_t index;
     __builtin_memcpy(&index, bytes, sizeof index);
     return index & mask;
 }
-static inline uint32_t segments_mask(const struct segments *s)
+static inline uint32_t segments_index_mask(const struct segments *s)
 {
-    return (uint32_t)(UINT32_MAX >> (32 - 8 * segments_width(s)));
+    return (uint32_t)(UINT32_MAX >> (32 - 8 * segments_index_bytes(s)));
 }
 
 /* ---- bloom-build, bloom-test */
@@ -103,7 +104,7 @@ int segments_check_memory(struct glint *g, const struct sizes *sizes, uint32_t l
     }
 /* Hashes that separate one build from others: of all sizes and, incrementally, of the data passed
  * with `more`. */
-uint64_t segments_hash(uint64_t more, const void *data, uint64_t size);
+uint64_t segments_add_to_build_hash(uint64_t more, const void *data, uint64_t size);
 uint64_t segments_build_id(const struct sizes *sizes, uint32_t log2, uint64_t more);
 /* (key, segment as msgpack): each segment of each key that has rows. Returns NULL if `lines` is
  * NULL. */

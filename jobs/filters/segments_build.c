@@ -112,7 +112,7 @@ static int segment_fill_begin_key(struct glint_task *task, void *state,
     if (s->memory == NULL) return GLINT_E_NO_MEMORY;
     s->segment = (struct bloom_segment){.params = s->sizes.params[number],
                                         .build = (uint64_t)s->build,
-                                        .size = segments_size(&s->segments),
+                                        .size = segments_bits_each(&s->segments),
                                         .index = index,
                                         .bits = s->memory + BLOOM_SEGMENT_HEADER_MAX};
     memset(s->memory + BLOOM_SEGMENT_HEADER_MAX, 0, bloom_bytes(bloom_segment_bits(&s->segment)));
@@ -124,13 +124,14 @@ static int segment_fill_add_list(struct glint_task *task, void *state,
 {
     (void)out;
     struct segment_fill_state *s = state;
-    const uint32_t width = segments_width(&s->segments), mask = segments_mask(&s->segments);
+    const uint32_t width = segments_index_bytes(&s->segments),
+                   mask = segments_index_mask(&s->segments);
     const uint64_t bits = bloom_segment_bits(&s->segment);
     const struct glint_slice list = in->value.bytes;
     uint8_t *target = s->memory + BLOOM_SEGMENT_HEADER_MAX;
     bool sound = list.size % width == 0;
     for (uint64_t at = 0; sound && at < list.size; at += width) {
-        const uint32_t index = segments_index(list.data + at, mask);
+        const uint32_t index = segments_read_index(list.data + at, mask);
         sound = index < bits;
         if (sound) target[index / 8] |= (uint8_t)(1u << index % 8);
     }
@@ -237,7 +238,7 @@ int segments_parse_size(struct glint *g, const struct sizes *sizes, const char *
                        (unsigned long long)total, (unsigned)SEGMENTS_MAX);
 }
 
-uint64_t segments_hash(uint64_t more, const void *data, uint64_t size)
+uint64_t segments_add_to_build_hash(uint64_t more, const void *data, uint64_t size)
 {
     return XXH3_64bits_withSeed(data, size, more);
 }

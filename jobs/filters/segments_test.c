@@ -130,7 +130,7 @@ static int emit_segment_bits(struct glint_task *task, void *state, const struct 
                           bloom_strerror(result));
     const uint32_t key = key_counts_find(&s->sizes, &in->key);
     if (key == SIZES_NONE || s->sizes.params[key].m != segment.params.m ||
-        segment.size != segments_size(&s->segments))
+        segment.size != segments_bits_each(&s->segments))
         return glint_fail(task, GLINT_E_INPUT_CHANGED, NULL,
                           "the filters changed while the job ran");
     assert(segment.index < s->segments.first[key + 1] - s->segments.first[key]);
@@ -196,15 +196,15 @@ static void emit_number_of_key(struct glint_emitter *out, const struct glint_rec
 static bool probe_index_list(const struct segment_probe_state *s, const struct glint_record *in,
                              struct glint_slice list, struct glint_emitter *out)
 {
-    const uint32_t width = segments_width(&s->segments), unit = SEGMENTS_ROW_BYTES + width;
-    const uint32_t mask = segments_mask(&s->segments);
+    const uint32_t width = segments_index_bytes(&s->segments), unit = SEGMENTS_ROW_BYTES + width;
+    const uint32_t mask = segments_index_mask(&s->segments);
     uint64_t first;
     if (list.size < HEAD_BYTES || (list.size - HEAD_BYTES) % unit != 0) return false;
     memcpy(&first, list.data, sizeof first);
     for (uint64_t at = HEAD_BYTES; at < list.size; at += unit) {
         uint16_t row;
         memcpy(&row, list.data + at, sizeof row);
-        const uint32_t bit = segments_index(list.data + at + SEGMENTS_ROW_BYTES, mask);
+        const uint32_t bit = segments_read_index(list.data + at + SEGMENTS_ROW_BYTES, mask);
         if (bit / 8 >= s->size) return false;
         if ((s->memory[bit / 8] >> bit % 8 & 1) == 0)
             emit_number_of_key(out, in, (int64_t)((first + row) | s->key));

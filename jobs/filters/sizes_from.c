@@ -169,8 +169,9 @@ static int add_explain_entry(struct entries *e, const struct glint_rdd *rdd)
 }
 
 /* Collects records with `row`, sorts them, and frees the collected entries. */
-static int read_entries(struct entries *e, struct glint_rdd *rdd,
-                        int (*row)(void *arg, const struct glint_record *record), struct sizes *out)
+static int collect_and_sort_entries(struct entries *e, struct glint_rdd *rdd,
+                                    int (*row)(void *arg, const struct glint_record *record),
+                                    struct sizes *out)
 {
     *out = (struct sizes){.own = e->origin == PARAMS_FILE};
     e->out = out;
@@ -203,7 +204,7 @@ int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out)
     if (counts == NULL) return GLINT_E_PLAN_FUNCTION;
     struct entries e = {
         .g = glint_context(counts), .text = text, .origin = COUNTED, .about = "the input"};
-    return read_entries(&e, counts, collect_count, out);
+    return collect_and_sort_entries(&e, counts, collect_count, out);
 }
 
 /* ---- COUNTS, PARAMS */
@@ -227,15 +228,15 @@ int sizes_read(struct glint *g, const struct sizes_source *source, const struct 
                         .origin = source->params ? PARAMS_FILE : COUNTS_FILE,
                         .about = source->path};
     struct glint_rdd *lines = size_lines_rdd(g, source, fields);
-    const int r =
-        lines != NULL ? read_entries(&e, lines, collect_size_line, out) : glint_error(g)->code;
+    const int r = lines != NULL ? collect_and_sort_entries(&e, lines, collect_size_line, out)
+                                : glint_error(g)->code;
     return r == 0 ? sizes_compute_params(g, out, sizing) : r;
 }
 
 /* ---- Filters */
 
-static int filter_fail(struct glint *g, enum glint_code code, const char *about, bool text,
-                       const union glint_value *key, const char *what)
+static int set_filter_size_error(struct glint *g, enum glint_code code, const char *about,
+                                 bool text, const union glint_value *key, const char *what)
 {
     char shown[256];
     bloom_format_key(text, key, shown, sizeof shown);
@@ -249,14 +250,14 @@ static int collect_filter_params(void *arg, const struct glint_record *record)
     const struct glint_slice *bytes = &record->value.bytes;
     enum bloom_result result = bloom_decode(bytes->data, bytes->size, &filter);
     if (result != BLOOM_OK)
-        return filter_fail(e->g, GLINT_E_FILTER_INVALID, e->about, e->text, &record->key,
-                           bloom_strerror(result));
+        return set_filter_size_error(e->g, GLINT_E_FILTER_INVALID, e->about, e->text, &record->key,
+                                     bloom_strerror(result));
     const struct bloom_params *params = &filter.params;
     if (e->count == 0 && sizes_set_seeds(e->g, e->out, params->seeds, params->k) != 0)
         return glint_error(e->g)->code;
     const struct bloom_params pair[2] = {e->count > 0 ? e->items[0].params : *params, *params};
     if (bloom_set_check(pair, 2) != BLOOM_OK)
-        return filter_fail(
+        return set_filter_size_error(
             e->g, GLINT_E_FILTER_MISMATCH, e->about, e->text, &record->key,
             "its scheme, layout, seeds or k do not match those of the other filters");
     filter.params.seeds = e->out->seeds; /* the record is freed */
@@ -269,7 +270,7 @@ int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, 
     if (filters == NULL) return GLINT_E_PLAN_FUNCTION;
     struct entries e = {
         .g = glint_context(filters), .text = text, .origin = FILTERS, .about = about};
-    return read_entries(&e, filters, collect_filter_params, out);
+    return collect_and_sort_entries(&e, filters, collect_filter_params, out);
 }
 
 struct blob_builder {
@@ -289,12 +290,12 @@ static int collect_filter_for_broadcast(void *arg, const struct glint_record *re
     const struct glint_slice *bytes = &record->value.bytes;
     enum bloom_result result = bloom_decode(bytes->data, bytes->size, &filter);
     if (result != BLOOM_OK)
-        return filter_fail(c->g, GLINT_E_FILTER_INVALID, c->about, s->text, &record->key,
-                           bloom_strerror(result));
+        return set_filter_size_error(c->g, GLINT_E_FILTER_INVALID, c->about, s->text, &record->key,
+                                     bloom_strerror(result));
     uint32_t number = sizes_find_any(s, &record->key);
     if (number == SIZES_NONE || s->present[number] || s->params[number].m != filter.params.m)
-        return filter_fail(c->g, GLINT_E_FILTER_MISMATCH, c->about, s->text, &record->key,
-                           "it does not match its size");
+        return set_filter_size_error(c->g, GLINT_E_FILTER_MISMATCH, c->about, s->text, &record->key,
+                                     "it does not match its size");
     s->present[number] = true;
     memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
     if (glint_is_observed(c->g)) {

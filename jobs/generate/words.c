@@ -41,7 +41,7 @@ static struct numbering numbering_start_at(uint64_t stream, uint64_t row)
     return n;
 }
 
-static void numbering_next(struct numbering *n)
+static void numbering_next_row(struct numbering *n)
 {
     n->number += n->factor;
     if (n->number >= WORDS_ROWS_MAX) n->number -= WORDS_ROWS_MAX;
@@ -54,7 +54,7 @@ static uint8_t *put_syllable(uint8_t *out, uint64_t digit)
     return out + 2;
 }
 
-static uint8_t *put_chance(uint8_t *out, uint64_t random, uint32_t syllables)
+static uint8_t *put_random_syllables(uint8_t *out, uint64_t random, uint32_t syllables)
 {
     for (uint32_t i = 0; i < syllables; i++) {
         const unsigned __int128 wide = (unsigned __int128)random * SYLLABLES;
@@ -100,11 +100,11 @@ size_t words_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *o
     struct numbering numbering = numbering_start_at(stream, first_row);
     uint8_t *at = out;
     for (uint64_t row = first_row; row < first_row + rows; row++) {
-        at = put_chance(at, draw_u64(stream, 2 * row), DRAW_SYLLABLES);
+        at = put_random_syllables(at, draw_u64(stream, 2 * row), DRAW_SYLLABLES);
         at = put_word_number(at, numbering.number);
-        at = put_chance(at, draw_u64(stream, 2 * row + 1), DRAW_SYLLABLES);
+        at = put_random_syllables(at, draw_u64(stream, 2 * row + 1), DRAW_SYLLABLES);
         *at++ = '\n';
-        numbering_next(&numbering);
+        numbering_next_row(&numbering);
     }
     assert((size_t)(at - out) == rows * WORDS_ROW_BYTES);
     return (size_t)(at - out);
@@ -120,15 +120,15 @@ size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *ou
     for (uint64_t row = first_row; row < first_row + rows; row++) {
         const uint64_t path = draw_u64(stream, 2 * row + 1);
         at = put_word_text(at, "https://");
-        at = put_chance(at, draw_u64(stream, 2 * row), URL_HOST_SYLLABLES);
+        at = put_random_syllables(at, draw_u64(stream, 2 * row), URL_HOST_SYLLABLES);
         at = put_word_text(at, ".example/");
-        at = put_chance(at, path, DRAW_SYLLABLES);
+        at = put_random_syllables(at, path, DRAW_SYLLABLES);
         *at++ = '-';
         at = put_word_number(at, numbering.number);
         *at++ = '\t';
         at = put_word_value(at, (uint32_t)(path % (URL_VALUE_MAX + 1)));
         *at++ = '\n';
-        numbering_next(&numbering);
+        numbering_next_row(&numbering);
     }
     assert((size_t)(at - out) <= capacity);
     return (size_t)(at - out);
@@ -150,7 +150,7 @@ size_t visits_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *
         at += VISIT_DIGITS;
         *at++ = '\t';
         for (uint32_t i = 1; i <= VISIT_DRAWS; i++)
-            at = put_chance(at, draw_u64(stream, counter + i), DRAW_SYLLABLES);
+            at = put_random_syllables(at, draw_u64(stream, counter + i), DRAW_SYLLABLES);
         *at++ = '\n';
     }
     assert((size_t)(at - out) == rows * VISITS_ROW_BYTES);

@@ -34,8 +34,8 @@ static const char *const delimiters[JOIN_SIDES] = {"left-delimiter", "right-deli
 /* ---- Options */
 
 /* The option's table lists these names. */
-static int name_option(const struct glint_job_args *args, const char *option,
-                       const char *const *names, int count)
+static int option_name_index(const struct glint_job_args *args, const char *option,
+                             const char *const *names, int count)
 {
     const char *name = glint_job_option(args, option);
     int at = 0;
@@ -47,7 +47,7 @@ static int name_option(const struct glint_job_args *args, const char *option,
 }
 
 /* The columns of --left-key-column or --right-key-column, or those of --key-column. */
-static int key_columns(struct join *j, const struct glint_job_args *args, enum join_side side)
+static int read_key_columns(struct join *j, const struct glint_job_args *args, enum join_side side)
 {
     static const char *const columns[] = {"left-key-column", "right-key-column"};
     const char *option = columns[side];
@@ -75,13 +75,13 @@ static int read_side_options(struct join *j, const struct glint_job_args *args, 
     return glint_error(j->g)->code;
 }
 
-static int key_types(struct join *j, const struct glint_job_args *args)
+static int read_key_types(struct join *j, const struct glint_job_args *args)
 {
     static const char *const kinds[] = {"left-key", "right-key"};
     static const char *const names[] = {"text", "int"};
     int kind[JOIN_SIDES];
     for (int side = 0; side < JOIN_SIDES; side++)
-        kind[side] = name_option(args, kinds[side], names, 2);
+        kind[side] = option_name_index(args, kinds[side], names, 2);
     j->ints = kind[JOIN_SIDE_LEFT] == 1;
     if (kind[JOIN_SIDE_LEFT] == kind[JOIN_SIDE_RIGHT]) return glint_error(j->g)->code;
     return glint_abort(j->g, GLINT_E_PLAN_TYPE, "set --left-key and --right-key to the same type",
@@ -92,12 +92,12 @@ static int key_types(struct join *j, const struct glint_job_args *args)
 int join_side_options(struct join *j, const struct glint_job_args *args)
 {
     static const char *const wheres[] = {"left-where", "right-where"};
-    if (key_types(j, args) != 0 || read_side_options(j, args, JOIN_SIDE_LEFT) != 0 ||
+    if (read_key_types(j, args) != 0 || read_side_options(j, args, JOIN_SIDE_LEFT) != 0 ||
         read_side_options(j, args, JOIN_SIDE_RIGHT) != 0)
         return glint_error(j->g)->code;
     for (int side = 0; side < JOIN_SIDES; side++) {
         j->tables[side].lines = table_source(&j->tables[side]);
-        if (key_columns(j, args, (enum join_side)side) != 0 ||
+        if (read_key_columns(j, args, (enum join_side)side) != 0 ||
             where_option(&j->tables[side], args, wheres[side]) != 0)
             return glint_error(j->g)->code;
     }
@@ -109,10 +109,10 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
                        left == 1 ? "" : "s", right);
 }
 
-static int join_options(struct join *j, const struct glint_job_args *args)
+static int read_join_options(struct join *j, const struct glint_job_args *args)
 {
-    j->type = (enum join_type)name_option(args, "type", type_names, JOIN_TYPES);
-    j->method = (enum join_method)name_option(args, "method", method_names, JOIN_METHODS);
+    j->type = (enum join_type)option_name_index(args, "type", type_names, JOIN_TYPES);
+    j->method = (enum join_method)option_name_index(args, "method", method_names, JOIN_METHODS);
     if (j->method != JOIN_BLOOM && j->method != JOIN_AUTO && glint_job_given(args, "p"))
         glint_abort(j->g, GLINT_E_USAGE, "add --method bloom or auto",
                     "--p has no effect with --method %s", method_names[j->method]);
@@ -173,7 +173,7 @@ struct glint_args *join_function_args(const struct join *j, enum join_side side)
         fields_args(args, &fields);
     else
         columns_args(args, &j->tables[side], &j->keys[side]);
-    glint_args_i64(args, "key_columns", j->keys[side].count);
+    glint_args_i64(args, "read_key_columns", j->keys[side].count);
     glint_args_i64(args, "ints", j->ints);
     glint_args_i64(args, "type", j->type);
     glint_args_i64(args, "side", side);
@@ -262,7 +262,7 @@ static bool check_filter_fits(const struct join *j, const struct sizes *sizes, u
     return false;
 }
 
-static struct glint_rdd *build_ids(const struct join *j, uint64_t split_bytes)
+static struct glint_rdd *build_side_ids(const struct join *j, uint64_t split_bytes)
 {
     struct glint_rdd *lines = glint_with_split_bytes(join_side_lines(j, j->build), split_bytes);
     return glint_flat_map(lines, &join_ids, join_function_args(j, j->build));
@@ -271,7 +271,7 @@ static struct glint_rdd *build_ids(const struct join *j, uint64_t split_bytes)
 int join_count_build_rows(const struct join *j, uint64_t *out)
 {
     int64_t rows = 0;
-    int r = glint_count(build_ids(j, 0), &rows);
+    int r = glint_count(build_side_ids(j, 0), &rows);
     if (rows == 0 && glint_explaining(j->g))
         rows = (int64_t)sizes_estimate_rows(join_side_lines(j, j->build));
     *out = (uint64_t)rows;
@@ -291,7 +291,7 @@ int join_filter_sizes(const struct join *j, double p, uint64_t keys, struct size
 struct glint_rdd *join_filter_rdd(const struct join *j, const struct sizes *sizes)
 {
     const struct fields ids = fields_of_lines();
-    struct glint_rdd *rows = build_ids(j, FILTER_SPLIT * sizes->bits_bytes);
+    struct glint_rdd *rows = build_side_ids(j, FILTER_SPLIT * sizes->bits_bytes);
     if (rows == NULL) return NULL;
     enum bloom_method method = bloom_method_choose(j->g, sizes, glint_partitions(rows));
     return bloom_pipeline(rows, sizes, method, &ids);
@@ -368,7 +368,7 @@ static struct glint_rdd *plan_join_lines(struct join *j, double p, struct key_fi
     return join_by_shuffle(j, filter);
 }
 
-static int plan_and_run(struct join *j, double p, uint64_t broadcast_limit, const char *output)
+static int plan_and_run_join(struct join *j, double p, uint64_t broadcast_limit, const char *output)
 {
     uint64_t bytes[JOIN_SIDES];
     struct key_filter filter = {.keys = 0};
@@ -403,8 +403,8 @@ static int join_run(struct glint *g, const struct glint_job_args *args)
                      .tables = {{.paths = args->positional[0]}, {.paths = args->positional[1]}}};
     const uint64_t limit = broadcast_limit(g, args);
     const double p = glint_job_f64(g, args, "p");
-    if (join_options(&j, args) == 0 && glint_error(g)->code == GLINT_OK)
-        plan_and_run(&j, p, limit, args->positional[2]);
+    if (read_join_options(&j, args) == 0 && glint_error(g)->code == GLINT_OK)
+        plan_and_run_join(&j, p, limit, args->positional[2]);
     return glint_error(g)->code;
 }
 

@@ -130,7 +130,7 @@ static int build_keys_of_rows(struct join_rows *r, struct glint_task *task)
     return 0;
 }
 
-static bool has_null(const struct join_rows *r)
+static bool has_null_key(const struct join_rows *r)
 {
     if (!fields_any_size(r->key_start, r->key_end, r->rows, (uint32_t)r->null.size)) return false;
     for (uint32_t row = 0; row < r->rows; row++)
@@ -140,5 +140,5 @@ static bool has_null(const struct join_rows *r)
 
 int join_keys_make(struct join_rows *r, struct glint_task *task)
 {
-    return r->key_columns > 1 || r->ints || has_null(r) ? build_keys_of_rows(r, task) : 0;
+    return r->key_columns > 1 || r->ints || has_null_key(r) ? build_keys_of_rows(r, task) : 0;
 }

@@ -46,7 +46,7 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
 }
 
 /* Bad rows were skipped: a row belongs to the next line that contains its key. */
-static void find_lines(struct join_rows *r, const struct glint_column *lines)
+static void find_lines_of_rows(struct join_rows *r, const struct glint_column *lines)
 {
     const struct fields *f = &r->fields;
     uint32_t line = 0;
@@ -88,7 +88,7 @@ int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct g
         memcpy(r->line_start, c->start, r->rows * sizeof *c->start);
         memcpy(r->line_end, c->end, r->rows * sizeof *c->end);
     } else {
-        find_lines(r, c);
+        find_lines_of_rows(r, c);
     }
     return join_keys_make(r, task);
 }
@@ -128,7 +128,7 @@ struct glint_column join_rows_keys(const struct join_rows *r)
 
 /* ---- Lines of the output */
 
-static int reserve_line(struct join_rows *r, struct glint_task *task, uint64_t size)
+static int reserve_joined_line(struct join_rows *r, struct glint_task *task, uint64_t size)
 {
     if (size <= r->out_capacity) return 0;
     r->out = glint_scratch(task, 2 * size);
@@ -137,13 +137,13 @@ static int reserve_line(struct join_rows *r, struct glint_task *task, uint64_t s
 }
 
 /* A row of JSON lines: the mark and an array of two objects. */
-static int emit_json(struct join_rows *r, struct glint_task *task, struct glint_slice left,
-                     struct glint_slice right, struct glint_emitter *out)
+static int emit_json_pair(struct join_rows *r, struct glint_task *task, struct glint_slice left,
+                          struct glint_slice right, struct glint_emitter *out)
 {
     left = fields_json_line(left);
     right = fields_json_line(right);
     const uint64_t size = left.size + right.size + 4;
-    int e = reserve_line(r, task, size);
+    int e = reserve_joined_line(r, task, size);
     if (e != 0) return e;
     uint8_t *at = r->out;
     *at++ = FIELDS_JSON;
@@ -166,9 +166,9 @@ int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_sl
     if (other.data == NULL) other = r->json ? json_null : r->missing[opposite];
     const struct glint_slice left = r->side == JOIN_SIDE_LEFT ? own : other;
     const struct glint_slice right = r->side == JOIN_SIDE_LEFT ? other : own;
-    if (r->json) return emit_json(r, task, left, right, out);
+    if (r->json) return emit_json_pair(r, task, left, right, out);
     const uint64_t size = left.size + 1 + right.size;
-    int e = reserve_line(r, task, size);
+    int e = reserve_joined_line(r, task, size);
     if (e != 0) return e;
     memcpy(r->out, left.data, left.size);
     r->out[left.size] = r->delimiter;

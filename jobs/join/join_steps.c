@@ -46,7 +46,7 @@ static int save_joined(struct steps *s)
     return glint_save_as_text_file(join_by_shuffle(&s->join, &none), s->output);
 }
 
-static int steps_run(struct glint *g, const struct glint_job_args *args)
+static int join_steps_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *const *paths = args->positional;
     struct steps s = {.join = {.g = g,
@@ -78,4 +78,4 @@ const struct glint_job join_steps_job = {
     .positional = {"LEFT", "RIGHT", "FILTER", "KEPT", "OUTPUT"},
     .outputs = {"FILTER", "KEPT", "OUTPUT"},
     .options = options,
-    .run = steps_run};
+    .run = join_steps_run};

@@ -110,8 +110,8 @@ static bool is_element_in_filter(const struct filter_comparison *d,
 }
 
 /* Counts elements that the set rejects and the filter accepts. */
-static void count_false(const struct filter_comparison *d, struct contender *contender,
-                        const struct bloom_set *set)
+static void count_false_positives(const struct filter_comparison *d, struct contender *contender,
+                                  const struct bloom_set *set)
 {
     uint64_t queries = 0, hits = 0;
     for (uint32_t i = 0; i < d->elements.count; i++) {
@@ -132,15 +132,15 @@ static void count_false(const struct filter_comparison *d, struct contender *con
 /* ---- Times */
 
 /* Adds a sample of `repeats` calls, per element. */
-static void add_sample(const struct filter_comparison *d, struct times *times, double total_ms,
-                       uint64_t count)
+static void add_time_per_element(const struct filter_comparison *d, struct times *times,
+                                 double total_ms, uint64_t count)
 {
     if (d->repeats > 0) times_add(times, total_ms * 1e6 / d->repeats / (double)count);
 }
 
 /* Looks up members only, for which a filter must test all bits: the slowest case. */
-static void time_rounds(const struct filter_comparison *d, struct contender *contender,
-                        const struct exact_set *set, const struct bloom_filter *filter)
+static void time_member_lookups(const struct filter_comparison *d, struct contender *contender,
+                                const struct exact_set *set, const struct bloom_filter *filter)
 {
     for (uint32_t r = 0; d->repeats > 0 && r < d->rounds.count; r++) {
         uint64_t found = 0;
@@ -172,9 +172,9 @@ static int measure_set(struct filter_comparison *d, struct contender *contender)
         query_ms += times_wall_ms() - built;
     }
     if (r == 0) {
-        add_sample(d, &contender->build_ns, build_ms, d->n);
-        add_sample(d, &contender->query_ns, query_ms, d->elements.count);
-        time_rounds(d, contender, set, NULL);
+        add_time_per_element(d, &contender->build_ns, build_ms, d->n);
+        add_time_per_element(d, &contender->query_ns, query_ms, d->elements.count);
+        time_member_lookups(d, contender, set, NULL);
         contender->bytes = exact_set_bytes(set);
     }
     exact_set_free(set);
@@ -198,10 +198,10 @@ static int measure_filter(struct filter_comparison *d, struct contender *contend
     }
     if (r == 0) {
         const struct bloom_filter view = bloom_set_filter(&set, 0);
-        add_sample(d, &contender->build_ns, build_ms, d->n);
-        add_sample(d, &contender->query_ns, query_ms, d->elements.count);
-        time_rounds(d, contender, NULL, &view);
-        count_false(d, contender, &set);
+        add_time_per_element(d, &contender->build_ns, build_ms, d->n);
+        add_time_per_element(d, &contender->query_ns, query_ms, d->elements.count);
+        time_member_lookups(d, contender, NULL, &view);
+        count_false_positives(d, contender, &set);
     }
     bloom_set_fini(&set);
     return r;

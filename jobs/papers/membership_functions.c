@@ -105,7 +105,8 @@ static int member_tally_add_rows(struct glint_task *task, void *state, const str
     return 0;
 }
 
-static void emit_tally(struct glint_emitter *out, int64_t number, const struct member_tally *tally)
+static void emit_member_tally(struct glint_emitter *out, int64_t number,
+                              const struct member_tally *tally)
 {
     struct glint_record record = {.key.i64 = number,
                                   .value.bytes = {(const uint8_t *)tally, sizeof *tally}};
@@ -118,10 +119,10 @@ static int member_tally_emit(struct glint_task *task, void *state, struct glint_
     const struct tally_state *s = state;
     const uint32_t count = s->look_up.set.count;
     for (uint32_t i = 0; i < count; i++)
-        if (s->filters[i].hits + s->filters[i].own > 0) emit_tally(out, i, &s->filters[i]);
+        if (s->filters[i].hits + s->filters[i].own > 0) emit_member_tally(out, i, &s->filters[i]);
     for (uint32_t c = 0; c <= count; c++) {
         const struct member_tally tally = {.hits = s->counts[c]};
-        if (tally.hits > 0) emit_tally(out, MEMBER_COUNTS + c, &tally);
+        if (tally.hits > 0) emit_member_tally(out, MEMBER_COUNTS + c, &tally);
     }
     return 0;
 }
@@ -175,7 +176,7 @@ struct sets_state {
 
 /* Percent-encodes commas, control characters and %, so that a list of keys is unambiguous. Returns
  * the size, at most 3 bytes per byte of the key. */
-static uint64_t encode_name(struct glint_slice key, uint8_t *out)
+static uint64_t percent_encode_name(struct glint_slice key, uint8_t *out)
 {
     static const char hex[] = "0123456789ABCDEF";
     uint64_t n = 0;
@@ -192,7 +193,7 @@ static uint64_t encode_name(struct glint_slice key, uint8_t *out)
     return n;
 }
 
-static int name_filters(struct glint_task *task, struct sets_state *s)
+static int name_filter_sets(struct glint_task *task, struct sets_state *s)
 {
     const struct sizes *sizes = &s->look_up.sizes;
     s->names = glint_scratch(task, sizeof *s->names * sizes->count);
@@ -202,7 +203,7 @@ static int name_filters(struct glint_task *task, struct sets_state *s)
         uint8_t *name = glint_scratch(task, most + 1);
         if (name == NULL) return GLINT_E_NO_MEMORY;
         s->names[i].data = name;
-        s->names[i].size = sizes->text ? encode_name(sizes->keys[i].bytes, name)
+        s->names[i].size = sizes->text ? percent_encode_name(sizes->keys[i].bytes, name)
                                        : text_format_i64((char *)name, sizes->keys[i].i64);
         s->names_bytes += s->names[i].size + 1;
     }
@@ -214,7 +215,7 @@ static int filter_sets_init(struct glint_task *task, void *state)
 {
     struct sets_state *s = state;
     int r = member_lookup_init(task, &s->look_up);
-    return r == 0 ? name_filters(task, s) : r;
+    return r == 0 ? name_filter_sets(task, s) : r;
 }
 
 static void emit_filter_set(const struct sets_state *s, uint32_t row, struct glint_emitter *out)

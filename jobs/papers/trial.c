@@ -39,7 +39,7 @@ static int collect_trial_tally(void *arg, const struct glint_record *record)
     return 0;
 }
 
-static struct glint_rdd *filter_pipeline(const struct trial *t, struct glint_rdd *train)
+static struct glint_rdd *training_filter_pipeline(const struct trial *t, struct glint_rdd *train)
 {
     enum bloom_method method = bloom_method_choose(t->g, &t->sizes, glint_partitions(train));
     return bloom_pipeline(train, &t->sizes, method, &t->fields);
@@ -55,8 +55,8 @@ static struct glint_broadcast *build_filters(struct trial *t, struct glint_rdd *
     if (bits_set != NULL && rate != NULL) {
         memset(bits_set, 0, sizeof *bits_set * count);
         memset(rate, 0, sizeof *rate * count);
-        filters =
-            filters_broadcast(filter_pipeline(t, train), &t->sizes, "the filters", bits_set, rate);
+        filters = filters_broadcast(training_filter_pipeline(t, train), &t->sizes, "the filters",
+                                    bits_set, rate);
     }
     for (uint32_t i = 0; filters != NULL && i < count; i++)
         t->keys[i] = (struct trial_key){.bits_set = bits_set[i], .rate_from_bits = rate[i]};

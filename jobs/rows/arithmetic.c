@@ -10,13 +10,13 @@ static const char integer_too_large[] = "a result is an integer of more than 38 
 static const char double_too_large[] = "a result is larger than the largest double, 1.8e308";
 static const char divisor_is_zero[] = "division by zero";
 
-static struct number exact_number(__int128 units, int decimals)
+static struct number make_exact_number(__int128 units, int decimals)
 {
     return (struct number){
         .low = (uint64_t)units, .high = (int64_t)(units >> 64), .decimals = (int8_t)decimals};
 }
 
-static const char *set_double(double value, struct number *out)
+static const char *set_inexact_number(double value, struct number *out)
 {
     if (!isfinite(value)) return double_too_large;
     *out = (struct number){.decimals = NUMBER_INEXACT};
@@ -25,14 +25,14 @@ static const char *set_double(double value, struct number *out)
 }
 
 /* The largest number of 38 digits. */
-static __int128 units_max(void)
+static __int128 exact_units_max(void)
 {
     const __int128 half = 10 * (__int128)exact_sum_powers[EXACT_SUM_SHIFT_MAX]; /* 10^19 */
     return half * half - 1;
 }
 
 /* Sets *out to the units with `by` more decimals; false: they have more than 38 digits. */
-static bool scale_exact(const struct number *n, int by, __int128 *out)
+static bool scale_exact_units(const struct number *n, int by, __int128 *out)
 {
     *out = number_units(n);
     for (int left = by; left > 0;) {
@@ -40,29 +40,29 @@ static bool scale_exact(const struct number *n, int by, __int128 *out)
         if (__builtin_mul_overflow(*out, (__int128)exact_sum_powers[shift], out)) return false;
         left -= shift;
     }
-    return *out <= units_max() && *out >= -units_max();
+    return *out <= exact_units_max() && *out >= -exact_units_max();
 }
 
 /* Calculates units. Returns false if they do not fit. */
-static bool calculate_exact(enum arithmetic operation, const struct number *a,
-                            const struct number *b, struct number *out)
+static bool calculate_exact_numbers(enum arithmetic operation, const struct number *a,
+                                    const struct number *b, struct number *out)
 {
     const int more = a->decimals > b->decimals ? a->decimals : b->decimals;
     const int decimals = operation == ARITHMETIC_MULTIPLY ? a->decimals + b->decimals : more;
     __int128 x = number_units(a), y = number_units(b), result = 0;
     if (decimals > NUMBER_DIGITS_MAX) return false;
-    if (operation != ARITHMETIC_MULTIPLY &&
-        (!scale_exact(a, more - a->decimals, &x) || !scale_exact(b, more - b->decimals, &y)))
+    if (operation != ARITHMETIC_MULTIPLY && (!scale_exact_units(a, more - a->decimals, &x) ||
+                                             !scale_exact_units(b, more - b->decimals, &y)))
         return false;
     if (operation == ARITHMETIC_REMAINDER) {
-        *out = exact_number(x % y, decimals);
+        *out = make_exact_number(x % y, decimals);
         return true;
     }
     const bool overflow = operation == ARITHMETIC_MULTIPLY ? __builtin_mul_overflow(x, y, &result)
                           : operation == ARITHMETIC_ADD    ? __builtin_add_overflow(x, y, &result)
                                                            : __builtin_sub_overflow(x, y, &result);
-    if (overflow || result > units_max() || result < -units_max()) return false;
-    *out = exact_number(result, decimals);
+    if (overflow || result > exact_units_max() || result < -exact_units_max()) return false;
+    *out = make_exact_number(result, decimals);
     return true;
 }
 
@@ -74,23 +74,23 @@ const char *number_calculate(enum arithmetic operation, const struct number *a,
     const bool exact = a->decimals >= 0 && b->decimals >= 0;
     if (divides && (b->decimals >= 0 ? number_units(b) == 0 : b->f64 == 0)) return divisor_is_zero;
     if (exact && operation != ARITHMETIC_DIVIDE) {
-        if (calculate_exact(operation, a, b, out)) return NULL;
+        if (calculate_exact_numbers(operation, a, b, out)) return NULL;
         if (a->decimals == 0 && b->decimals == 0) return integer_too_large;
     }
     const double x = number_f64(a), y = number_f64(b);
     switch (operation) {
-    case ARITHMETIC_ADD: return set_double(x + y, out);
-    case ARITHMETIC_SUBTRACT: return set_double(x - y, out);
-    case ARITHMETIC_MULTIPLY: return set_double(x * y, out);
-    case ARITHMETIC_DIVIDE: return set_double(x / y, out);
-    default: assert(operation == ARITHMETIC_REMAINDER); return set_double(fmod(x, y), out);
+    case ARITHMETIC_ADD: return set_inexact_number(x + y, out);
+    case ARITHMETIC_SUBTRACT: return set_inexact_number(x - y, out);
+    case ARITHMETIC_MULTIPLY: return set_inexact_number(x * y, out);
+    case ARITHMETIC_DIVIDE: return set_inexact_number(x / y, out);
+    default: assert(operation == ARITHMETIC_REMAINDER); return set_inexact_number(fmod(x, y), out);
     }
 }
 
 struct number number_negate(struct number n)
 {
     assert(n.decimals != NUMBER_NONE);
-    if (n.decimals >= 0) return exact_number(-number_units(&n), n.decimals);
+    if (n.decimals >= 0) return make_exact_number(-number_units(&n), n.decimals);
     n.f64 = 0.0 - n.f64;
     return n;
 }

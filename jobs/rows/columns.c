@@ -38,7 +38,7 @@ uint32_t columns_count(const struct table *t)
 }
 
 /* The names that columns can have: read once. */
-static struct glint_slice names_of(struct table *t)
+static struct glint_slice column_names_of_table(struct table *t)
 {
     if (t->header && t->names.data == NULL) t->names = glint_first_line(t->lines);
     return t->names;
@@ -61,7 +61,7 @@ static int unknown_name(struct table *t, const char *option, const char *letters
         return glint_abort(t->g, GLINT_E_BAD_VALUE, "use the number of the column",
                            "--%s: %s: %u columns are named \"%.*s\"", option, t->paths, found,
                            (int)name.size, (const char *)name.data);
-    header_names_format(names_of(t), t->delimiter, names, sizeof names);
+    header_names_format(column_names_of_table(t), t->delimiter, names, sizeof names);
     return glint_abort(t->g, GLINT_E_BAD_VALUE, hint,
                        "--%s: %s: no column is named \"%.*s\"; the columns are: %s", option,
                        t->paths, (int)name.size, (const char *)name.data, names);
@@ -109,7 +109,7 @@ struct glint_rdd *table_source(const struct table *t)
 }
 
 /* Cuts ":letters" off the end of an item. Returns the set of letters; 0: there are none. */
-static uint8_t cut_letters(struct glint_slice *item, const char *letters)
+static uint8_t cut_option_letters(struct glint_slice *item, const char *letters)
 {
     uint64_t at = item->size;
     uint8_t set = 0;
@@ -128,7 +128,7 @@ static uint8_t cut_letters(struct glint_slice *item, const char *letters)
 static int resolve_path(struct table *t, const char *option, const char *letters,
                         struct glint_slice path, uint32_t *out_number, uint8_t *out_letters)
 {
-    *out_letters = cut_letters(&path, letters);
+    *out_letters = cut_option_letters(&path, letters);
     if (fields_check_path(t->g, option, path) != 0) return glint_error(t->g)->code;
     uint32_t at = 0;
     while (at < t->json_count && !slices_equal(t->json_paths[at], path)) at++;
@@ -143,7 +143,7 @@ static int resolve_path(struct table *t, const char *option, const char *letters
 }
 
 /* Records that the job reads the column. */
-static int add_use(struct table *t, const char *option, uint32_t number, bool by_name)
+static int add_column_use(struct table *t, const char *option, uint32_t number, bool by_name)
 {
     for (uint32_t i = 0; i < t->use_count; i++)
         if (t->uses[i].number == number && t->uses[i].by_name == by_name) return 0;
@@ -155,8 +155,8 @@ static int add_use(struct table *t, const char *option, uint32_t number, bool by
     return glint_error(t->g)->code;
 }
 
-static int use_number(struct table *t, const char *option, struct glint_slice item, int64_t number,
-                      uint32_t *out)
+static int use_column_number(struct table *t, const char *option, struct glint_slice item,
+                             int64_t number, uint32_t *out)
 {
     uint32_t named = 0;
     if (number < 1 || number > FIELDS_COLUMN_MAX)
@@ -165,7 +165,7 @@ static int use_number(struct table *t, const char *option, struct glint_slice it
                            "--%s: column %lld is not between 1 and %d", option, (long long)number,
                            FIELDS_COLUMN_MAX);
     *out = (uint32_t)number - 1;
-    const bool has_name = count_name(names_of(t), t->delimiter, item, &named) > 0;
+    const bool has_name = count_name(column_names_of_table(t), t->delimiter, item, &named) > 0;
     if (has_name && *out >= columns_count(t)) {
         char hint[64];
         text_format(hint, sizeof hint, "use name=%lld", (long long)number);
@@ -176,15 +176,15 @@ static int use_number(struct table *t, const char *option, struct glint_slice it
     if (has_name && named != *out)
         glint_note(t->g, "--%s: column %lld is chosen; the column that is named %lld is name=%lld",
                    option, (long long)number, (long long)number, (long long)number);
-    return add_use(t, option, *out, false);
+    return add_column_use(t, option, *out, false);
 }
 
-static int use_name(struct table *t, const char *option, const char *letters,
-                    struct glint_slice name, uint32_t *out)
+static int use_column_name(struct table *t, const char *option, const char *letters,
+                           struct glint_slice name, uint32_t *out)
 {
-    const uint32_t found = count_name(names_of(t), t->delimiter, name, out);
+    const uint32_t found = count_name(column_names_of_table(t), t->delimiter, name, out);
     if (found != 1) return unknown_name(t, option, letters, name, found);
-    return add_use(t, option, *out, true);
+    return add_column_use(t, option, *out, true);
 }
 
 /* Cuts name= or quotes off an item: it is a name. Doubled quotes in a name stay so in headers, too.
@@ -210,17 +210,18 @@ int columns_resolve(struct table *t, const char *option, const char *letters,
     if (t->csv == FIELDS_JSON)
         return resolve_path(t, option, letters, item, out_number, out_letters);
     *out_letters = 0;
-    if (count_name(names_of(t), t->delimiter, item, out_number) == 1 &&
+    if (count_name(column_names_of_table(t), t->delimiter, item, out_number) == 1 &&
         !glint_parse_i64(item, &number))
-        return use_name(t, option, letters, item, out_number);
-    *out_letters = cut_letters(&item, letters);
-    if (cut_name_marks(&item)) return use_name(t, option, letters, item, out_number);
-    if (glint_parse_i64(item, &number)) return use_number(t, option, item, number, out_number);
-    return use_name(t, option, letters, item, out_number);
+        return use_column_name(t, option, letters, item, out_number);
+    *out_letters = cut_option_letters(&item, letters);
+    if (cut_name_marks(&item)) return use_column_name(t, option, letters, item, out_number);
+    if (glint_parse_i64(item, &number))
+        return use_column_number(t, option, item, number, out_number);
+    return use_column_name(t, option, letters, item, out_number);
 }
 
 /* Cuts the next item of a list off *rest: a quoted name may contain commas. */
-static bool next_item(struct glint_slice *rest, struct glint_slice *out)
+static bool next_column_item(struct glint_slice *rest, struct glint_slice *out)
 {
     const uint8_t *from = rest->data, *quote = NULL;
     if (rest->size > 1 && from[0] == '"') quote = memchr(from + 1, '"', rest->size - 1);
@@ -238,7 +239,8 @@ int columns_option(struct table *t, const struct glint_job_args *args, const cha
     const char *text = glint_job_option(args, option);
     if (text == NULL || glint_error(t->g)->code != GLINT_OK) return glint_error(t->g)->code;
     struct glint_slice rest = {(const uint8_t *)text, strlen(text)}, item;
-    while (t->csv == FIELDS_JSON ? glint_next_field(&rest, ',', &item) : next_item(&rest, &item)) {
+    while (t->csv == FIELDS_JSON ? glint_next_field(&rest, ',', &item)
+                                 : next_column_item(&rest, &item)) {
         if (item.size == 0)
             return glint_abort(t->g, GLINT_E_BAD_VALUE,
                                "use numbers or names of columns, separated by commas",
@@ -254,7 +256,7 @@ int columns_option(struct table *t, const struct glint_job_args *args, const cha
     return 0;
 }
 
-void columns_add_line(struct columns *c)
+void columns_add_whole_line(struct columns *c)
 {
     assert(c->count < COLUMNS_MAX);
     c->number[c->count++] = COLUMNS_LINE;
@@ -281,7 +283,7 @@ struct glint_slice columns_names(const struct table *t)
     return shared ? t->names : (struct glint_slice){NULL, 0};
 }
 
-static void label_of(const struct table *t, uint32_t number, char *out)
+static void label_of_column(const struct table *t, uint32_t number, char *out)
 {
     if (number == COLUMNS_LINE)
         text_format(out, COLUMN_LABEL_BYTES, "the row");
@@ -313,7 +315,7 @@ void columns_args(struct glint_args *args, const struct table *t, const struct c
     glint_args_bytes(args, "letters", c->letters, c->count);
     nulls_args(args, &t->nulls);
     char labels[COLUMNS_MAX][COLUMN_LABEL_BYTES] = {{0}};
-    for (uint32_t i = 0; i < c->count; i++) label_of(t, c->number[i], labels[i]);
+    for (uint32_t i = 0; i < c->count; i++) label_of_column(t, c->number[i], labels[i]);
     glint_args_bytes(args, "labels", labels, c->count * sizeof labels[0]);
 }
 

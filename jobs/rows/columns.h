@@ -71,7 +71,7 @@ struct glint_slice columns_names(const struct table *t);
 /* How many columns the first line has; 1 without any line. */
 uint32_t columns_count(const struct table *t);
 /* Adds the whole line, instead of columns. */
-void columns_add_line(struct columns *c);
+void columns_add_whole_line(struct columns *c);
 /* How messages name a column: "column 50 (c50)", or its path in JSON. */
 #define COLUMN_LABEL_BYTES 128
 void columns_label(struct glint_slice names, uint8_t delimiter, uint32_t number, char *out);

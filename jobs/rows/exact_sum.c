@@ -3,12 +3,12 @@
 
 #include <assert.h>
 
-#define CHUNK        INT64_C(1000000000000000000) /* digits are formatted 18 at a time */
-#define F64_EXACT    (UINT64_C(1) << 53)          /* doubles are exact up to this integer */
-#define SIGN         (UINT64_C(1) << 63)
-#define TOP          (EXACT_SUM_LIMBS - 1)
-#define DIGITS_MAX   (6 * EXACT_SUM_SHIFT_MAX) /* 2^320 has 97 digits */
-#define F64_POWERS   23                        /* powers of ten that are exact doubles */
+#define CHUNK      INT64_C(1000000000000000000) /* digits are formatted 18 at a time */
+#define F64_EXACT  (UINT64_C(1) << 53)          /* doubles are exact up to this integer */
+#define SIGN       (UINT64_C(1) << 63)
+#define TOP        (EXACT_SUM_LIMBS - 1)
+#define DIGITS_MAX (6 * EXACT_SUM_SHIFT_MAX) /* 2^320 has 97 digits */
+#define F64_POWERS 23                        /* powers of ten that are exact doubles */
 
 const int64_t exact_sum_powers[EXACT_SUM_SHIFT_MAX + 1] = {1,
                                                            10,
@@ -50,7 +50,7 @@ static void multiply_sum(struct exact_sum *s, int64_t by)
 }
 
 /* Gives the sum more decimals without changing its value. */
-static void extend_decimals(struct exact_sum *s, int decimals)
+static void exact_sum_extend_decimals(struct exact_sum *s, int decimals)
 {
     while (s->decimals < decimals) {
         int shift = decimals - s->decimals;
@@ -63,8 +63,8 @@ static void extend_decimals(struct exact_sum *s, int decimals)
 void exact_sum_merge(struct exact_sum *s, const struct exact_sum *more)
 {
     struct exact_sum other = *more;
-    extend_decimals(s, other.decimals);
-    extend_decimals(&other, s->decimals);
+    exact_sum_extend_decimals(s, other.decimals);
+    exact_sum_extend_decimals(&other, s->decimals);
     unsigned __int128 carry = 0;
     for (int i = 0; i < EXACT_SUM_LIMBS; i++) {
         carry += (unsigned __int128)s->limbs[i] + other.limbs[i];
@@ -73,7 +73,7 @@ void exact_sum_merge(struct exact_sum *s, const struct exact_sum *more)
     }
 }
 
-static struct exact_sum sum_of(const struct number *n)
+static struct exact_sum exact_sum_of_number(const struct number *n)
 {
     assert(n->decimals >= 0 && n->decimals <= NUMBER_DIGITS_MAX);
     const uint64_t sign = n->high < 0 ? UINT64_MAX : 0;
@@ -82,7 +82,7 @@ static struct exact_sum sum_of(const struct number *n)
 
 void exact_sum_add_wide(struct exact_sum *s, const struct number *n)
 {
-    const struct exact_sum more = sum_of(n);
+    const struct exact_sum more = exact_sum_of_number(n);
     exact_sum_merge(s, &more);
 }
 
@@ -94,7 +94,7 @@ int exact_sum_sign(const struct exact_sum *s)
 }
 
 /* Makes the sum its magnitude; returns whether it was negative. */
-static bool make_magnitude(struct exact_sum *s)
+static bool exact_sum_make_magnitude(struct exact_sum *s)
 {
     if ((s->limbs[TOP] & SIGN) == 0) return false;
     unsigned __int128 carry = 1;
@@ -107,7 +107,7 @@ static bool make_magnitude(struct exact_sum *s)
 }
 
 /* Divides the lowest limbs by CHUNK; returns the rest. */
-static uint64_t cut_chunk(struct exact_sum *s, int count)
+static uint64_t divide_by_decimal_chunk(struct exact_sum *s, int count)
 {
     unsigned __int128 rest = 0;
     for (int i = count; i-- > 0;) {
@@ -124,7 +124,7 @@ static int put_digits(struct exact_sum *s, char *out, int least)
     int size = 0, limbs = EXACT_SUM_LIMBS;
     while (limbs > 0 && s->limbs[limbs - 1] == 0) limbs--;
     while (limbs > 0) {
-        uint64_t chunk = cut_chunk(s, limbs);
+        uint64_t chunk = divide_by_decimal_chunk(s, limbs);
         while (limbs > 0 && s->limbs[limbs - 1] == 0) limbs--;
         for (int i = 0; i < EXACT_SUM_SHIFT_MAX && (limbs > 0 || chunk > 0); i++, chunk /= 10)
             out[size++] = (char)('0' + chunk % 10);
@@ -139,7 +139,7 @@ size_t exact_sum_format(char *out, const struct exact_sum *s)
     char digits[DIGITS_MAX];
     struct exact_sum rest = *s;
     size_t size = 0;
-    if (make_magnitude(&rest)) out[size++] = '-';
+    if (exact_sum_make_magnitude(&rest)) out[size++] = '-';
     const int count = put_digits(&rest, digits, s->decimals + 1);
     int last = 0; /* the last place that is written */
     while (last + 1 < s->decimals && digits[last] == '0') last++;
@@ -157,7 +157,7 @@ double exact_sum_f64(const struct exact_sum *s)
                                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     struct exact_sum rest = *s;
-    const bool negative = make_magnitude(&rest);
+    const bool negative = exact_sum_make_magnitude(&rest);
     uint64_t high = 0;
     for (int i = 1; i < EXACT_SUM_LIMBS; i++) high |= rest.limbs[i];
     if (high == 0 && rest.limbs[0] <= F64_EXACT && s->decimals < F64_POWERS) {

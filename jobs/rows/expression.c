@@ -18,7 +18,7 @@ const struct expression_effect expression_effects[EXPRESSION_OPERATIONS] = {
 
 /* ---- Values */
 
-static bool equals_word(struct glint_slice text, const char *word)
+static bool equals_word_any_case(struct glint_slice text, const char *word)
 {
     return text.size == strlen(word) && strncasecmp((const char *)text.data, word, text.size) == 0;
 }
@@ -38,11 +38,11 @@ bool expression_parse_value(enum expression_type type, struct glint_slice text,
     if (type == EXPRESSION_NUMBER) return number_parse(text, &out->number);
     if (type == EXPRESSION_TIME) return timestamp_parse(text, &out->time);
     assert(type == EXPRESSION_BOOLEAN);
-    out->boolean = equals_word(text, "true");
-    return out->boolean || equals_word(text, "false");
+    out->boolean = equals_word_any_case(text, "true");
+    return out->boolean || equals_word_any_case(text, "false");
 }
 
-static const char *value_problem(enum expression_type type, struct glint_slice field)
+static const char *expression_value_problem(enum expression_type type, struct glint_slice field)
 {
     if (type == EXPRESSION_NUMBER) return number_problem(field);
     return type == EXPRESSION_TIME ? "a column that is compared with a time has no ISO 8601 time"
@@ -69,7 +69,7 @@ static int compare_texts(struct glint_slice a, struct glint_slice b)
 }
 
 /* Returns a set of one enum expression_order; 0: null, or types that no parser lets through. */
-static uint32_t order_of(const struct expression_value *a, const struct expression_value *b)
+static uint32_t compare_values(const struct expression_value *a, const struct expression_value *b)
 {
     int r = 0;
     if (a->type != b->type) return 0;
@@ -83,22 +83,22 @@ static uint32_t order_of(const struct expression_value *a, const struct expressi
     return r < 0 ? EXPRESSION_LESS : r > 0 ? EXPRESSION_GREATER : EXPRESSION_EQUAL;
 }
 
-static struct expression_value compared(const struct expression_value *a,
-                                        const struct expression_value *b, uint32_t orders)
+static struct expression_value comparison_value(const struct expression_value *a,
+                                                const struct expression_value *b, uint32_t orders)
 {
-    const uint32_t order = order_of(a, b);
+    const uint32_t order = compare_values(a, b);
     return order == 0 ? null_value : boolean_value((order & orders) != 0);
 }
 
-static struct expression_value both(const struct expression_value *a,
-                                    const struct expression_value *b)
+static struct expression_value logical_and_value(const struct expression_value *a,
+                                                 const struct expression_value *b)
 {
     if (is_boolean(a, false) || is_boolean(b, false)) return boolean_value(false);
     return is_boolean(a, true) && is_boolean(b, true) ? boolean_value(true) : null_value;
 }
 
-static struct expression_value either(const struct expression_value *a,
-                                      const struct expression_value *b)
+static struct expression_value logical_or_value(const struct expression_value *a,
+                                                const struct expression_value *b)
 {
     if (is_boolean(a, true) || is_boolean(b, true)) return boolean_value(true);
     return is_boolean(a, false) && is_boolean(b, false) ? boolean_value(false) : null_value;
@@ -107,7 +107,7 @@ static struct expression_value either(const struct expression_value *a,
 /* ---- LIKE: % is any text, _ one character of UTF-8 */
 
 /* With the bytes that continue it, in UTF-8 of any validity. */
-static uint64_t character_size(struct glint_slice text, uint64_t at)
+static uint64_t utf8_character_size(struct glint_slice text, uint64_t at)
 {
     uint64_t size = 1;
     while (at + size < text.size && (text.data[at + size] & 0xc0) == 0x80) size++;
@@ -125,13 +125,13 @@ static bool matches_like(struct glint_slice text, struct glint_slice pattern)
             retry_at = at;
         } else if (more && pattern.data[in_pattern] == '_') {
             in_pattern++;
-            at += character_size(text, at);
+            at += utf8_character_size(text, at);
         } else if (more && pattern.data[in_pattern] == text.data[at]) {
             in_pattern++;
             at++;
         } else if (retry_pattern != UINT64_MAX) {
             in_pattern = retry_pattern;
-            retry_at += character_size(text, retry_at);
+            retry_at += utf8_character_size(text, retry_at);
             at = retry_at;
         } else {
             return false;
@@ -141,8 +141,8 @@ static bool matches_like(struct glint_slice text, struct glint_slice pattern)
     return in_pattern == pattern.size;
 }
 
-static struct expression_value like(const struct expression_value *text,
-                                    const struct expression_value *pattern)
+static struct expression_value like_value(const struct expression_value *text,
+                                          const struct expression_value *pattern)
 {
     if (text->type != EXPRESSION_TEXT || pattern->type != EXPRESSION_TEXT) return null_value;
     return boolean_value(matches_like(text->text, pattern->text));
@@ -162,8 +162,8 @@ static bool argument_is_valid(const struct expression_instruction *i, uint32_t c
 }
 
 /* Reads one instruction at *at. */
-static bool decode_instruction(struct glint_slice bytes, uint64_t *at, uint32_t columns,
-                               struct expression_instruction *out)
+static bool decode_expression_instruction(struct glint_slice bytes, uint64_t *at, uint32_t columns,
+                                          struct expression_instruction *out)
 {
     uint32_t argument, size;
     if (bytes.size - *at < EXPRESSION_HEAD_BYTES) return false;
@@ -180,7 +180,7 @@ static bool decode_instruction(struct glint_slice bytes, uint64_t *at, uint32_t 
     return out->type < EXPRESSION_ANY && expression_parse_value(out->type, text, &out->constant);
 }
 
-static bool skips(const struct expression_instruction *i)
+static bool is_skip_instruction(const struct expression_instruction *i)
 {
     return i->operation == EXPRESSION_AND_SKIP || i->operation == EXPRESSION_OR_SKIP;
 }
@@ -193,7 +193,7 @@ uint32_t expression_decode(struct glint_slice bytes, uint32_t columns,
     depth[0] = 0;
     for (uint64_t at = 0; at < bytes.size; count++) {
         if (count == capacity || count == EXPRESSION_CODE_MAX ||
-            !decode_instruction(bytes, &at, columns, &code[count]))
+            !decode_expression_instruction(bytes, &at, columns, &code[count]))
             return 0;
         const struct expression_effect effect = expression_effects[code[count].operation];
         if (depth[count] < effect.takes) return 0;
@@ -202,17 +202,17 @@ uint32_t expression_decode(struct glint_slice bytes, uint32_t columns,
         depth[count + 1] = (uint8_t)after;
     }
     for (uint32_t i = 0; i < count; i++)
-        if (skips(&code[i]) && (code[i].argument <= i || code[i].argument > count ||
-                                depth[code[i].argument] != depth[i]))
+        if (is_skip_instruction(&code[i]) && (code[i].argument <= i || code[i].argument > count ||
+                                              depth[code[i].argument] != depth[i]))
             return 0;
     return count > 0 && depth[count] == 1 ? count : 0;
 }
 
 /* ---- Evaluation */
 
-static bool load_column(const struct expression *e, const struct expression_instruction *i,
-                        const struct glint_slice *fields, struct expression_value *out,
-                        struct expression_problem *problem)
+static bool load_column_value(const struct expression *e, const struct expression_instruction *i,
+                              const struct glint_slice *fields, struct expression_value *out,
+                              struct expression_problem *problem)
 {
     const struct glint_slice field = fields[i->argument];
     if (nulls_is(e->null, field)) {
@@ -220,12 +220,12 @@ static bool load_column(const struct expression *e, const struct expression_inst
         return true;
     }
     if (expression_parse_value(i->type, field, out)) return true;
-    *problem = (struct expression_problem){value_problem(i->type, field), i->argument};
+    *problem = (struct expression_problem){expression_value_problem(i->type, field), i->argument};
     return false;
 }
 
-static bool calculate(enum arithmetic operation, struct expression_value *a,
-                      const struct expression_value *b, struct expression_problem *problem)
+static bool calculate_numbers(enum arithmetic operation, struct expression_value *a,
+                              const struct expression_value *b, struct expression_problem *problem)
 {
     struct number result;
     if (a->type != EXPRESSION_NUMBER || b->type != EXPRESSION_NUMBER) {
@@ -239,33 +239,34 @@ static bool calculate(enum arithmetic operation, struct expression_value *a,
 }
 
 /* Operations on values of the stack, of which `top` is the last one. */
-static bool apply(const struct expression_instruction *i, struct expression_value *top,
-                  struct expression_problem *problem)
+static bool apply_instruction(const struct expression_instruction *i, struct expression_value *top,
+                              struct expression_problem *problem)
 {
     switch (i->operation) {
-    case EXPRESSION_COMPARE: top[-1] = compared(&top[-1], top, i->argument); return true;
+    case EXPRESSION_COMPARE: top[-1] = comparison_value(&top[-1], top, i->argument); return true;
     case EXPRESSION_BETWEEN: {
         const struct expression_value least =
-            compared(&top[-2], &top[-1], EXPRESSION_GREATER | EXPRESSION_EQUAL);
+            comparison_value(&top[-2], &top[-1], EXPRESSION_GREATER | EXPRESSION_EQUAL);
         const struct expression_value greatest =
-            compared(&top[-2], top, EXPRESSION_LESS | EXPRESSION_EQUAL);
-        top[-2] = both(&least, &greatest);
+            comparison_value(&top[-2], top, EXPRESSION_LESS | EXPRESSION_EQUAL);
+        top[-2] = logical_and_value(&least, &greatest);
         return true;
     }
     case EXPRESSION_IN_BEGIN: top[1] = boolean_value(false); return true;
     case EXPRESSION_IN: {
-        const struct expression_value is = compared(&top[-1], &i->constant, EXPRESSION_EQUAL);
-        *top = either(top, &is);
+        const struct expression_value is =
+            comparison_value(&top[-1], &i->constant, EXPRESSION_EQUAL);
+        *top = logical_or_value(top, &is);
         return true;
     }
     case EXPRESSION_IN_END: top[-1] = *top; return true;
-    case EXPRESSION_LIKE: top[-1] = like(&top[-1], top); return true;
+    case EXPRESSION_LIKE: top[-1] = like_value(&top[-1], top); return true;
     case EXPRESSION_IS_NULL: *top = boolean_value(top->type == EXPRESSION_NULL); return true;
     case EXPRESSION_NOT:
         *top = top->type == EXPRESSION_BOOLEAN ? boolean_value(!top->boolean) : null_value;
         return true;
-    case EXPRESSION_AND: top[-1] = both(&top[-1], top); return true;
-    case EXPRESSION_OR: top[-1] = either(&top[-1], top); return true;
+    case EXPRESSION_AND: top[-1] = logical_and_value(&top[-1], top); return true;
+    case EXPRESSION_OR: top[-1] = logical_or_value(&top[-1], top); return true;
     case EXPRESSION_NEGATE:
         if (top->type == EXPRESSION_NUMBER)
             top->number = number_negate(top->number);
@@ -274,7 +275,7 @@ static bool apply(const struct expression_instruction *i, struct expression_valu
         return true;
     default:
         assert(i->operation == EXPRESSION_CALCULATE);
-        return calculate((enum arithmetic)i->argument, &top[-1], top, problem);
+        return calculate_numbers((enum arithmetic)i->argument, &top[-1], top, problem);
     }
 }
 
@@ -291,11 +292,11 @@ bool expression_evaluate(const struct expression *e, const struct glint_slice *f
         if (i->operation == EXPRESSION_PUSH) {
             *++top = i->constant;
         } else if (i->operation == EXPRESSION_COLUMN) {
-            if (!load_column(e, i, fields, ++top, problem)) return false;
-        } else if (skips(i)) {
+            if (!load_column_value(e, i, fields, ++top, problem)) return false;
+        } else if (is_skip_instruction(i)) {
             if (is_boolean(top, i->operation == EXPRESSION_OR_SKIP)) at = i->argument;
         } else {
-            if (!apply(i, top, problem)) return false;
+            if (!apply_instruction(i, top, problem)) return false;
             top += effect.leaves - effect.takes;
         }
     }

@@ -61,46 +61,46 @@ static bool is_letter(uint8_t c)
 }
 
 /* The byte at `at`; 0 after the end. */
-static uint8_t byte_at(const struct expression_source *s, uint64_t at)
+static uint8_t source_byte_at(const struct expression_source *s, uint64_t at)
 {
     return at < s->text.size ? s->text.data[at] : 0;
 }
 
 static uint64_t skip_digits(const struct expression_source *s, uint64_t at)
 {
-    while (is_digit(byte_at(s, at))) at++;
+    while (is_digit(source_byte_at(s, at))) at++;
     return at;
 }
 
 /* From the first letter on: letters and digits, then parts of a path. */
-static uint64_t skip_name(const struct expression_source *s, uint64_t at)
+static uint64_t skip_name_token(const struct expression_source *s, uint64_t at)
 {
     for (;;) {
-        const uint8_t c = byte_at(s, at), next = byte_at(s, at + 1);
+        const uint8_t c = source_byte_at(s, at), next = source_byte_at(s, at + 1);
         const uint64_t index_end = c == '[' ? skip_digits(s, at + 1) : at;
         if (is_letter(c) || is_digit(c))
             at++;
         else if (c == '.' && is_letter(next))
             at += 2;
-        else if (c == '[' && index_end > at + 1 && byte_at(s, index_end) == ']')
+        else if (c == '[' && index_end > at + 1 && source_byte_at(s, index_end) == ']')
             at = index_end + 1;
         else
             return at;
     }
 }
 
-static uint64_t skip_number(const struct expression_source *s, uint64_t at)
+static uint64_t skip_number_token(const struct expression_source *s, uint64_t at)
 {
     at = skip_digits(s, at);
-    if (byte_at(s, at) == '.') at = skip_digits(s, at + 1);
-    if (byte_at(s, at) != 'e' && byte_at(s, at) != 'E') return at;
+    if (source_byte_at(s, at) == '.') at = skip_digits(s, at + 1);
+    if (source_byte_at(s, at) != 'e' && source_byte_at(s, at) != 'E') return at;
     at++;
-    if (byte_at(s, at) == '+' || byte_at(s, at) == '-') at++;
+    if (source_byte_at(s, at) == '+' || source_byte_at(s, at) == '-') at++;
     return skip_digits(s, at);
 }
 
-static void set_token(struct expression_source *s, enum expression_token_kind kind, uint64_t from,
-                      uint64_t to, uint64_t at)
+static void set_current_token(struct expression_source *s, enum expression_token_kind kind,
+                              uint64_t from, uint64_t to, uint64_t at)
 {
     s->token.kind = kind;
     s->token.text = (struct glint_slice){s->text.data + from, to - from};
@@ -108,33 +108,33 @@ static void set_token(struct expression_source *s, enum expression_token_kind ki
 }
 
 /* A text or a name in quotes, which may contain doubled ones. */
-static void read_quoted(struct expression_source *s, uint8_t quote)
+static void read_quoted_token(struct expression_source *s, uint8_t quote)
 {
     const uint64_t from = s->token.start + 1;
     uint64_t at = from;
     for (; at < s->text.size; at++) {
         if (s->text.data[at] != quote) continue;
-        if (byte_at(s, at + 1) != quote) break;
+        if (source_byte_at(s, at + 1) != quote) break;
         at++;
     }
     if (at >= s->text.size)
         expression_fail(s, "a %s has no closing quote", quote == '"' ? "name" : "text");
     else
-        set_token(s, quote == '"' ? EXPRESSION_TOKEN_QUOTED : EXPRESSION_TOKEN_TEXT, from, at,
-                  at + 1);
+        set_current_token(s, quote == '"' ? EXPRESSION_TOKEN_QUOTED : EXPRESSION_TOKEN_TEXT, from,
+                          at, at + 1);
 }
 
-static void read_number(struct expression_source *s)
+static void read_number_token(struct expression_source *s)
 {
-    const uint64_t from = s->token.start, to = skip_number(s, from);
+    const uint64_t from = s->token.start, to = skip_number_token(s, from);
     struct number n;
-    set_token(s, EXPRESSION_TOKEN_NUMBER, from, to, to);
-    if (is_letter(byte_at(s, to)) || !number_parse(s->token.text, &n))
+    set_current_token(s, EXPRESSION_TOKEN_NUMBER, from, to, to);
+    if (is_letter(source_byte_at(s, to)) || !number_parse(s->token.text, &n))
         expression_fail(s, "a number is expected here; a name that begins with a digit is in "
                            "double quotes");
 }
 
-static void read_symbol(struct expression_source *s)
+static void read_symbol_token(struct expression_source *s)
 {
     static const char *const symbols[] = {"==", "!=", "<>", "<=", ">=", "=", "<", ">",
                                           "+",  "-",  "*",  "/",  "%",  "(", ")", ","};
@@ -142,7 +142,7 @@ static void read_symbol(struct expression_source *s)
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         const size_t size = strlen(symbols[i]);
         if (size > left || memcmp(s->text.data + from, symbols[i], size) != 0) continue;
-        set_token(s, EXPRESSION_TOKEN_SYMBOL, from, from + size, from + size);
+        set_current_token(s, EXPRESSION_TOKEN_SYMBOL, from, from + size, from + size);
         return;
     }
     expression_fail(s, "this character has no meaning here");
@@ -150,23 +150,23 @@ static void read_symbol(struct expression_source *s)
 
 void expression_next_token(struct expression_source *s)
 {
-    while (glint_is_one_of(byte_at(s, s->at), " \t\r\n")) s->at++;
+    while (glint_is_one_of(source_byte_at(s, s->at), " \t\r\n")) s->at++;
     const uint64_t from = s->at;
-    const uint8_t c = byte_at(s, from), next = byte_at(s, from + 1);
+    const uint8_t c = source_byte_at(s, from), next = source_byte_at(s, from + 1);
     s->token = (struct expression_token){.kind = EXPRESSION_TOKEN_END, .start = from};
     if (from == s->text.size || s->failed != 0) return;
     if (c == '\'' || c == '"')
-        read_quoted(s, c);
+        read_quoted_token(s, c);
     else if (c == '$' && is_digit(next))
-        set_token(s, EXPRESSION_TOKEN_POSITION, from + 1, skip_digits(s, from + 1),
-                  skip_digits(s, from + 1));
+        set_current_token(s, EXPRESSION_TOKEN_POSITION, from + 1, skip_digits(s, from + 1),
+                          skip_digits(s, from + 1));
     else if (is_letter(c) || (c == '$' && (next == '.' || next == '['))) {
-        const uint64_t to = skip_name(s, c == '$' ? from + 1 : from);
-        set_token(s, EXPRESSION_TOKEN_NAME, from, to, to);
+        const uint64_t to = skip_name_token(s, c == '$' ? from + 1 : from);
+        set_current_token(s, EXPRESSION_TOKEN_NAME, from, to, to);
     } else if (is_digit(c) || (c == '.' && is_digit(next)))
-        read_number(s);
+        read_number_token(s);
     else
-        read_symbol(s);
+        read_symbol_token(s);
 }
 
 bool expression_token_is(const struct expression_source *s, const char *word)
@@ -178,16 +178,16 @@ bool expression_token_is(const struct expression_source *s, const char *word)
 }
 
 /* Passes the keyword or symbol if it is the next token. */
-static bool accept(struct expression_source *s, const char *word)
+static bool accept_token(struct expression_source *s, const char *word)
 {
     if (s->failed != 0 || !expression_token_is(s, word)) return false;
     expression_next_token(s);
     return true;
 }
 
-static void expect(struct expression_source *s, const char *word)
+static void expect_token(struct expression_source *s, const char *word)
 {
-    if (!accept(s, word)) expression_fail(s, "%s is expected here", word);
+    if (!accept_token(s, word)) expression_fail(s, "%s is expected here", word);
 }
 
 static bool is_reserved(const struct expression_source *s)
@@ -209,8 +209,8 @@ struct operand {
 #define NO_LOAD UINT64_MAX
 
 /* Appends an instruction; returns its offset. */
-static uint64_t put(struct expression_source *s, enum expression_operation operation,
-                    enum expression_type type, uint32_t argument)
+static uint64_t put_instruction(struct expression_source *s, enum expression_operation operation,
+                                enum expression_type type, uint32_t argument)
 {
     const struct expression_effect effect = expression_effects[operation];
     uint8_t head[EXPRESSION_HEAD_BYTES] = {(uint8_t)operation, (uint8_t)type};
@@ -232,8 +232,8 @@ static uint64_t put(struct expression_source *s, enum expression_operation opera
 }
 
 /* Appends to the text of the last instruction; of doubled quotes one. */
-static void put_text(struct expression_source *s, uint64_t offset, struct glint_slice text,
-                     bool quoted)
+static void put_instruction_text(struct expression_source *s, uint64_t offset,
+                                 struct glint_slice text, bool quoted)
 {
     if (s->failed != 0) return;
     for (uint64_t i = 0; i < text.size; i++) {
@@ -254,14 +254,15 @@ static void skip_to_here(struct expression_source *s, uint64_t offset)
 
 /* ---- Types */
 
-static const char *type_name(enum expression_type type)
+static const char *expression_type_name(enum expression_type type)
 {
     static const char *const names[] = {"null", "a condition", "a text", "a number", "a time"};
     return type < EXPRESSION_ANY ? names[type] : "a column";
 }
 
 /* Decides what a field is; null decides nothing. */
-static void decide(struct expression_source *s, struct operand *o, enum expression_type type)
+static void decide_operand_type(struct expression_source *s, struct operand *o,
+                                enum expression_type type)
 {
     if (o->type != EXPRESSION_ANY || type == EXPRESSION_ANY || type == EXPRESSION_NULL) return;
     if (s->failed != 0) return;
@@ -270,24 +271,27 @@ static void decide(struct expression_source *s, struct operand *o, enum expressi
     o->type = type;
 }
 
-static void require(struct expression_source *s, struct operand *o, enum expression_type type,
-                    const char *what)
+static void require_operand_type(struct expression_source *s, struct operand *o,
+                                 enum expression_type type, const char *what)
 {
-    decide(s, o, type);
+    decide_operand_type(s, o, type);
     if (o->type != type && o->type != EXPRESSION_NULL)
-        expression_fail(s, "%s needs %s, and has %s", what, type_name(type), type_name(o->type));
+        expression_fail(s, "%s needs %s, and has %s", what, expression_type_name(type),
+                        expression_type_name(o->type));
 }
 
 /* Gives two values one type. */
-static void unify(struct expression_source *s, struct operand *a, struct operand *b)
+static void unify_operand_types(struct expression_source *s, struct operand *a, struct operand *b)
 {
-    decide(s, a, b->type);
-    decide(s, b, a->type);
-    if (a->type == EXPRESSION_ANY && b->type == EXPRESSION_ANY) decide(s, a, EXPRESSION_TEXT);
-    decide(s, b, a->type);
+    decide_operand_type(s, a, b->type);
+    decide_operand_type(s, b, a->type);
+    if (a->type == EXPRESSION_ANY && b->type == EXPRESSION_ANY)
+        decide_operand_type(s, a, EXPRESSION_TEXT);
+    decide_operand_type(s, b, a->type);
     if (a->type == b->type || a->type == EXPRESSION_NULL || b->type == EXPRESSION_NULL) return;
     assert(s->failed != 0 || (a->type != EXPRESSION_ANY && b->type != EXPRESSION_ANY));
-    expression_fail(s, "%s cannot be compared with %s", type_name(a->type), type_name(b->type));
+    expression_fail(s, "%s cannot be compared with %s", expression_type_name(a->type),
+                    expression_type_name(b->type));
 }
 
 /* ---- Literals */
@@ -353,7 +357,8 @@ static struct operand parse_column(struct expression_source *s)
                                                                           : EXPRESSION_POSITION;
     s->failed = s->column(s->arg, kind, t.text, &number, &o.type);
     s->problem_at = t.start;
-    o.load = put(s, EXPRESSION_COLUMN, o.type == EXPRESSION_ANY ? EXPRESSION_TEXT : o.type, number);
+    o.load = put_instruction(s, EXPRESSION_COLUMN,
+                             o.type == EXPRESSION_ANY ? EXPRESSION_TEXT : o.type, number);
     expression_next_token(s);
     return o;
 }
@@ -367,21 +372,21 @@ static struct operand parse_sign(struct expression_source *s)
         expression_fail(s, "the expression is nested more than %d times", EXPRESSION_DEPTH_MAX);
     if (s->failed != 0) {
         o.type = EXPRESSION_NULL;
-    } else if (accept(s, "-")) {
+    } else if (accept_token(s, "-")) {
         o = parse_sign(s);
-        require(s, &o, EXPRESSION_NUMBER, "-");
-        put(s, EXPRESSION_NEGATE, EXPRESSION_NULL, 0);
+        require_operand_type(s, &o, EXPRESSION_NUMBER, "-");
+        put_instruction(s, EXPRESSION_NEGATE, EXPRESSION_NULL, 0);
         o = (struct operand){EXPRESSION_NUMBER, NO_LOAD};
-    } else if (accept(s, "+")) {
+    } else if (accept_token(s, "+")) {
         o = parse_sign(s);
-        require(s, &o, EXPRESSION_NUMBER, "+");
-    } else if (accept(s, "(")) {
+        require_operand_type(s, &o, EXPRESSION_NUMBER, "+");
+    } else if (accept_token(s, "(")) {
         o = parse_or(s);
-        expect(s, ")");
+        expect_token(s, ")");
     } else if (read_literal(s, &type, &text)) {
         const bool quoted = type == EXPRESSION_TEXT;
-        o = (struct operand){type, put(s, EXPRESSION_PUSH, type, 0)};
-        put_text(s, o.load, text, quoted);
+        o = (struct operand){type, put_instruction(s, EXPRESSION_PUSH, type, 0)};
+        put_instruction_text(s, o.load, text, quoted);
     } else {
         o = parse_column(s);
     }
@@ -394,9 +399,9 @@ static struct operand put_arithmetic(struct expression_source *s, enum arithmeti
                                      struct operand *left, struct operand *right)
 {
     static const char *const names[ARITHMETIC_COUNT] = {"+", "-", "*", "/", "%"};
-    require(s, left, EXPRESSION_NUMBER, names[operation]);
-    require(s, right, EXPRESSION_NUMBER, names[operation]);
-    put(s, EXPRESSION_CALCULATE, EXPRESSION_NULL, operation);
+    require_operand_type(s, left, EXPRESSION_NUMBER, names[operation]);
+    require_operand_type(s, right, EXPRESSION_NUMBER, names[operation]);
+    put_instruction(s, EXPRESSION_CALCULATE, EXPRESSION_NULL, operation);
     return (struct operand){EXPRESSION_NUMBER, NO_LOAD};
 }
 
@@ -404,10 +409,10 @@ static struct operand parse_product(struct expression_source *s)
 {
     struct operand left = parse_sign(s);
     for (;;) {
-        const enum arithmetic operation = accept(s, "*")   ? ARITHMETIC_MULTIPLY
-                                          : accept(s, "/") ? ARITHMETIC_DIVIDE
-                                          : accept(s, "%") ? ARITHMETIC_REMAINDER
-                                                           : ARITHMETIC_COUNT;
+        const enum arithmetic operation = accept_token(s, "*")   ? ARITHMETIC_MULTIPLY
+                                          : accept_token(s, "/") ? ARITHMETIC_DIVIDE
+                                          : accept_token(s, "%") ? ARITHMETIC_REMAINDER
+                                                                 : ARITHMETIC_COUNT;
         if (operation == ARITHMETIC_COUNT) return left;
         struct operand right = parse_sign(s);
         left = put_arithmetic(s, operation, &left, &right);
@@ -418,9 +423,9 @@ static struct operand parse_sum(struct expression_source *s)
 {
     struct operand left = parse_product(s);
     for (;;) {
-        const enum arithmetic operation = accept(s, "+")   ? ARITHMETIC_ADD
-                                          : accept(s, "-") ? ARITHMETIC_SUBTRACT
-                                                           : ARITHMETIC_COUNT;
+        const enum arithmetic operation = accept_token(s, "+")   ? ARITHMETIC_ADD
+                                          : accept_token(s, "-") ? ARITHMETIC_SUBTRACT
+                                                                 : ARITHMETIC_COUNT;
         if (operation == ARITHMETIC_COUNT) return left;
         struct operand right = parse_product(s);
         left = put_arithmetic(s, operation, &left, &right);
@@ -430,7 +435,7 @@ static struct operand parse_sum(struct expression_source *s)
 static const struct operand condition_operand = {EXPRESSION_BOOLEAN, NO_LOAD};
 
 /* The bits of a comparison, which is passed; 0: there is none. */
-static uint32_t accept_comparison(struct expression_source *s)
+static uint32_t accept_comparison_token(struct expression_source *s)
 {
     static const struct {
         const char *symbol;
@@ -444,102 +449,103 @@ static uint32_t accept_comparison(struct expression_source *s)
                    {">", EXPRESSION_GREATER},
                    {">=", EXPRESSION_GREATER | EXPRESSION_EQUAL}};
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++)
-        if (accept(s, symbols[i].symbol)) return symbols[i].orders;
+        if (accept_token(s, symbols[i].symbol)) return symbols[i].orders;
     return 0;
 }
 
 static void parse_between(struct expression_source *s, struct operand *value)
 {
     struct operand least = parse_sum(s);
-    expect(s, "AND");
+    expect_token(s, "AND");
     struct operand greatest = parse_sum(s);
-    if (least.type == EXPRESSION_ANY) decide(s, value, greatest.type);
-    unify(s, value, &least);
-    unify(s, value, &greatest);
-    put(s, EXPRESSION_BETWEEN, EXPRESSION_NULL, 0);
+    if (least.type == EXPRESSION_ANY) decide_operand_type(s, value, greatest.type);
+    unify_operand_types(s, value, &least);
+    unify_operand_types(s, value, &greatest);
+    put_instruction(s, EXPRESSION_BETWEEN, EXPRESSION_NULL, 0);
 }
 
 /* A list of literals. */
 static void parse_in(struct expression_source *s, struct operand *value)
 {
-    expect(s, "(");
-    put(s, EXPRESSION_IN_BEGIN, EXPRESSION_NULL, 0);
+    expect_token(s, "(");
+    put_instruction(s, EXPRESSION_IN_BEGIN, EXPRESSION_NULL, 0);
     do {
         struct glint_slice text = {NULL, 0};
         struct operand item = {EXPRESSION_NULL, NO_LOAD};
-        const bool minus = accept(s, "-");
+        const bool minus = accept_token(s, "-");
         if (s->failed == 0 &&
             (!read_literal(s, &item.type, &text) || (minus && item.type != EXPRESSION_NUMBER)))
             expression_fail(s, "IN has a list of literals: a value is expected here");
-        unify(s, value, &item);
-        const uint64_t offset = put(s, EXPRESSION_IN, item.type, 0);
-        if (minus) put_text(s, offset, (struct glint_slice){(const uint8_t *)"-", 1}, false);
-        put_text(s, offset, text, item.type == EXPRESSION_TEXT);
-    } while (accept(s, ","));
-    expect(s, ")");
-    put(s, EXPRESSION_IN_END, EXPRESSION_NULL, 0);
+        unify_operand_types(s, value, &item);
+        const uint64_t offset = put_instruction(s, EXPRESSION_IN, item.type, 0);
+        if (minus)
+            put_instruction_text(s, offset, (struct glint_slice){(const uint8_t *)"-", 1}, false);
+        put_instruction_text(s, offset, text, item.type == EXPRESSION_TEXT);
+    } while (accept_token(s, ","));
+    expect_token(s, ")");
+    put_instruction(s, EXPRESSION_IN_END, EXPRESSION_NULL, 0);
 }
 
 /* IS [NOT] NULL, after IS. */
 static void parse_is_null(struct expression_source *s, struct operand *value)
 {
-    const bool negated = accept(s, "NOT");
-    expect(s, "NULL");
-    decide(s, value, EXPRESSION_TEXT);
-    put(s, EXPRESSION_IS_NULL, EXPRESSION_NULL, 0);
-    if (negated) put(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
+    const bool negated = accept_token(s, "NOT");
+    expect_token(s, "NULL");
+    decide_operand_type(s, value, EXPRESSION_TEXT);
+    put_instruction(s, EXPRESSION_IS_NULL, EXPRESSION_NULL, 0);
+    if (negated) put_instruction(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
 }
 
 static struct operand parse_predicate(struct expression_source *s)
 {
     struct operand value = parse_sum(s);
-    const uint32_t orders = accept_comparison(s);
-    const bool negated = orders == 0 && accept(s, "NOT");
+    const uint32_t orders = accept_comparison_token(s);
+    const bool negated = orders == 0 && accept_token(s, "NOT");
     if (orders != 0) {
         struct operand other = parse_sum(s);
-        unify(s, &value, &other);
-        put(s, EXPRESSION_COMPARE, EXPRESSION_NULL, orders);
-    } else if (accept(s, "BETWEEN")) {
+        unify_operand_types(s, &value, &other);
+        put_instruction(s, EXPRESSION_COMPARE, EXPRESSION_NULL, orders);
+    } else if (accept_token(s, "BETWEEN")) {
         parse_between(s, &value);
-    } else if (accept(s, "IN")) {
+    } else if (accept_token(s, "IN")) {
         parse_in(s, &value);
-    } else if (accept(s, "LIKE")) {
+    } else if (accept_token(s, "LIKE")) {
         struct operand pattern = parse_sum(s);
-        require(s, &value, EXPRESSION_TEXT, "LIKE");
-        require(s, &pattern, EXPRESSION_TEXT, "LIKE");
-        put(s, EXPRESSION_LIKE, EXPRESSION_NULL, 0);
+        require_operand_type(s, &value, EXPRESSION_TEXT, "LIKE");
+        require_operand_type(s, &pattern, EXPRESSION_TEXT, "LIKE");
+        put_instruction(s, EXPRESSION_LIKE, EXPRESSION_NULL, 0);
     } else if (negated) {
         expression_fail(s, "IN, BETWEEN or LIKE is expected after NOT");
-    } else if (accept(s, "IS")) {
+    } else if (accept_token(s, "IS")) {
         parse_is_null(s, &value);
     } else {
         return value;
     }
-    if (negated) put(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
+    if (negated) put_instruction(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
     return condition_operand;
 }
 
 static struct operand parse_not(struct expression_source *s)
 {
-    if (!accept(s, "NOT")) return parse_predicate(s);
+    if (!accept_token(s, "NOT")) return parse_predicate(s);
     if (++s->nesting > EXPRESSION_DEPTH_MAX)
         expression_fail(s, "the expression is nested more than %d times", EXPRESSION_DEPTH_MAX);
     struct operand value = parse_not(s);
     s->nesting--;
-    require(s, &value, EXPRESSION_BOOLEAN, "NOT");
-    put(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
+    require_operand_type(s, &value, EXPRESSION_BOOLEAN, "NOT");
+    put_instruction(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
     return condition_operand;
 }
 
 static struct operand parse_and(struct expression_source *s)
 {
     struct operand left = parse_not(s);
-    while (accept(s, "AND")) {
-        require(s, &left, EXPRESSION_BOOLEAN, "AND");
-        const uint64_t skip = put(s, EXPRESSION_AND_SKIP, EXPRESSION_NULL, 0);
+    while (accept_token(s, "AND")) {
+        require_operand_type(s, &left, EXPRESSION_BOOLEAN, "AND");
+        const uint64_t skip = put_instruction(s, EXPRESSION_AND_SKIP, EXPRESSION_NULL, 0);
         struct operand right = parse_not(s);
-        require(s, &right, EXPRESSION_BOOLEAN, "AND");
-        put(s, EXPRESSION_AND, EXPRESSION_NULL, 0);
+        require_operand_type(s, &right, EXPRESSION_BOOLEAN, "AND");
+        put_instruction(s, EXPRESSION_AND, EXPRESSION_NULL, 0);
         skip_to_here(s, skip);
         left = condition_operand;
     }
@@ -549,12 +555,12 @@ static struct operand parse_and(struct expression_source *s)
 static struct operand parse_or(struct expression_source *s)
 {
     struct operand left = parse_and(s);
-    while (accept(s, "OR")) {
-        require(s, &left, EXPRESSION_BOOLEAN, "OR");
-        const uint64_t skip = put(s, EXPRESSION_OR_SKIP, EXPRESSION_NULL, 0);
+    while (accept_token(s, "OR")) {
+        require_operand_type(s, &left, EXPRESSION_BOOLEAN, "OR");
+        const uint64_t skip = put_instruction(s, EXPRESSION_OR_SKIP, EXPRESSION_NULL, 0);
         struct operand right = parse_and(s);
-        require(s, &right, EXPRESSION_BOOLEAN, "OR");
-        put(s, EXPRESSION_OR, EXPRESSION_NULL, 0);
+        require_operand_type(s, &right, EXPRESSION_BOOLEAN, "OR");
+        put_instruction(s, EXPRESSION_OR, EXPRESSION_NULL, 0);
         skip_to_here(s, skip);
         left = condition_operand;
     }
@@ -580,8 +586,8 @@ enum expression_type expression_compile(struct expression_source *s, bool condit
     s->depth = 0;
     s->first = s->count;
     struct operand value = parse_or(s);
-    if (condition) require(s, &value, EXPRESSION_BOOLEAN, "this option");
-    decide(s, &value, EXPRESSION_TEXT);
+    if (condition) require_operand_type(s, &value, EXPRESSION_BOOLEAN, "this option");
+    decide_operand_type(s, &value, EXPRESSION_TEXT);
     assert(s->failed != 0 || s->depth == 1);
     return value.type;
 }

@@ -128,7 +128,8 @@ int fields_check_path(struct glint *g, const char *option, struct glint_slice pa
 }
 
 /* The paths of the id and of the key are columns 1 and 2, or one column if they are equal. */
-static uint32_t json_column(struct glint *g, const char *option, const char *text, struct fields *f)
+static uint32_t read_json_column(struct glint *g, const char *option, const char *text,
+                                 struct fields *f)
 {
     const struct glint_slice path = {(const uint8_t *)text, strlen(text)};
     fields_check_path(g, option, path);
@@ -145,7 +146,7 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
                        const char *paths, struct fields *f)
 {
     const char *text = glint_job_option(args, option);
-    if (f->csv == FIELDS_JSON) return json_column(g, option, text, f);
+    if (f->csv == FIELDS_JSON) return read_json_column(g, option, text, f);
     if (!f->header) return (uint32_t)glint_job_i64(g, args, option, 1, FIELDS_COLUMN_MAX) - 1;
     struct table table = {.g = g,
                           .paths = paths,
@@ -166,7 +167,7 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
     return number;
 }
 
-static int format_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+static int read_format_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                           struct fields *out)
 {
     memset(out, 0, sizeof *out);
@@ -199,7 +200,7 @@ static int columns_chosen(struct glint *g, const char *paths, struct fields *f)
 static int id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                       struct fields *out)
 {
-    if (format_options(g, args, paths, out) != 0) return glint_error(g)->code;
+    if (read_format_options(g, args, paths, out) != 0) return glint_error(g)->code;
     out->pairs = out->csv == FIELDS_COLUMNS && out->where == NULL;
     nulls_missing_option(g, args, &out->nulls);
     out->id_column = fields_column(g, args, "id-column", paths, out);
@@ -242,7 +243,7 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
                        struct fields *out)
 {
     if (glint_job_given(args, "id-column")) return fields_options(g, args, paths, out);
-    int r = format_options(g, args, paths, out);
+    int r = read_format_options(g, args, paths, out);
     out->key = FIELDS_NONE; /* columns 0 are in every row */
     out->pairs = out->csv == FIELDS_COLUMNS && out->where == NULL;
     out->no_ids = true;
@@ -260,7 +261,7 @@ struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args
         glint_job_option(args, "json-lines") == NULL && glint_job_option(args, "where") == NULL;
     if (unused)
         glint_abort(g, GLINT_E_USAGE, "add --csv", "--delimiter has no effect without --csv");
-    if (format_options(g, args, paths, &f) != 0) return NULL;
+    if (read_format_options(g, args, paths, &f) != 0) return NULL;
     f.nulls.missing = true; /* columns of --where */
     return fields_text_file(g, paths, &f);
 }

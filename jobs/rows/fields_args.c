@@ -8,8 +8,8 @@
 #include <assert.h>
 #include <string.h>
 
-static void args_label(struct glint_args *args, const char *name, const struct fields *f,
-                       uint32_t column)
+static void add_column_label_arg(struct glint_args *args, const char *name, const struct fields *f,
+                                 uint32_t column)
 {
     char label[COLUMN_LABEL_BYTES];
     if (f->csv == FIELDS_JSON && column > 0 && column <= f->json_count)
@@ -21,8 +21,8 @@ static void args_label(struct glint_args *args, const char *name, const struct f
 
 void fields_args(struct glint_args *args, const struct fields *f)
 {
-    args_label(args, "key_label", f, f->key_column);
-    args_label(args, "id_label", f, f->id_column);
+    add_column_label_arg(args, "key_label", f, f->key_column);
+    add_column_label_arg(args, "id_label", f, f->id_column);
     glint_args_i64(args, "id_column", f->id_column);
     glint_args_i64(args, "key_column", f->key_column);
     glint_args_i64(args, "delimiter", f->delimiter);
@@ -35,7 +35,7 @@ void fields_args(struct glint_args *args, const struct fields *f)
 }
 
 /* A scan parses numbers without comparing them with a null such as -1. */
-static bool null_is_number(const struct fields *f)
+static bool is_null_a_number(const struct fields *f)
 {
     double number;
     return !f->keep_nulls && (f->key == FIELDS_RATING || f->key == FIELDS_INT) &&
@@ -86,6 +86,6 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     assert(f->delimiter == delimiter && f->key == (enum fields_key)key);
     f->keep_nulls = keep_nulls != 0;
     f->null_rows = f->keep_nulls ? 0 : glint_counter(task, FIELDS_NULL_ROWS);
-    f->kernel = f->whole || null_is_number(f) ? NULL : fields_kernel_best(f);
+    f->kernel = f->whole || is_null_a_number(f) ? NULL : fields_kernel_best(f);
     return f->null_rows >= 0 ? 0 : f->null_rows;
 }

@@ -61,7 +61,8 @@ uint64_t fields_ends(struct fields_block *b, uint32_t c, bool *carry)
     return last;
 }
 
-static uint32_t places_scalar(const uint64_t *bits, uint32_t chunks, uint32_t at, uint32_t *out)
+static uint32_t bit_positions_scalar(const uint64_t *bits, uint32_t chunks, uint32_t at,
+                                     uint32_t *out)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < chunks; i++)
@@ -70,8 +71,8 @@ static uint32_t places_scalar(const uint64_t *bits, uint32_t chunks, uint32_t at
     return n;
 }
 
-static uint32_t ratings_scalar(const struct fields_block *b, const uint64_t *bits, uint32_t lead,
-                               int64_t *out, uint32_t first, uint64_t *odd)
+static uint32_t parse_ratings_scalar(const struct fields_block *b, const uint64_t *bits,
+                                     uint32_t lead, int64_t *out, uint32_t first, uint64_t *odd)
 {
     uint32_t n = first;
     for (uint32_t i = 0; i < b->chunks; i++) {
@@ -97,11 +98,11 @@ static const struct fields_kernel kernel_scalar = {.row_bytes_max = 16,
                                                    .find = find_scalar,
                                                    .follow = fields_follow,
                                                    .ends = fields_ends,
-                                                   .places = places_scalar,
-                                                   .ratings = ratings_scalar,
+                                                   .places = bit_positions_scalar,
+                                                   .ratings = parse_ratings_scalar,
                                                    .ints = fields_ints};
 
-static bool choice_fits(const struct fields *f)
+static bool is_kernel_usable(const struct fields *f)
 {
     const uint8_t d = f->delimiter;
     /* A digit or a dot as delimiter would look like a part of a rating. */
@@ -112,7 +113,7 @@ static bool choice_fits(const struct fields *f)
 
 const struct fields_kernel *fields_kernel_at(const struct fields *f, enum fields_level level)
 {
-    if (!choice_fits(f)) return NULL;
+    if (!is_kernel_usable(f)) return NULL;
     switch (level) {
     case FIELDS_SCALAR: return &kernel_scalar;
     case FIELDS_AVX2: return fields_kernel_avx2();

@@ -103,7 +103,7 @@ const char *fields_int_problem(struct glint_slice text)
     return at == text.size ? "the key is out of range" : "the key is not an integer";
 }
 
-static const char *key_parse(const struct fields *f, struct glint_slice text, int64_t *out)
+static const char *parse_key_field(const struct fields *f, struct glint_slice text, int64_t *out)
 {
     if (f->key == FIELDS_RATING)
         return text.size == 3 && fields_rating(fields_load(text.data), out)
@@ -125,15 +125,16 @@ static inline bool find_columns(const struct fields *f, const uint8_t *row, uint
 }
 
 /* Returns 0: the row belongs to no key, or has no id. */
-static int leave_out_null(const struct fields *f, struct glint_task *task)
+static int leave_out_null_row(const struct fields *f, struct glint_task *task)
 {
     glint_counter_add(task, f->null_rows, 1);
     return 0;
 }
 
 /* Reports the value of the key, or, if its data is NULL, the column that the row does not have. */
-static int bad_column(const struct fields *f, struct glint_task *task, struct glint_slice row,
-                      struct glint_slice value, const char *reason)
+static int set_missing_column_error(const struct fields *f, struct glint_task *task,
+                                    struct glint_slice row, struct glint_slice value,
+                                    const char *reason)
 {
     struct span found;
     const bool key = value.data != NULL || !find_column_slow(row.data, (uint32_t)row.size,
@@ -150,7 +151,7 @@ int fields_bad_key(const struct fields *f, struct glint_task *task, struct glint
                    struct glint_slice value, const char *reason)
 {
     assert(value.data != NULL);
-    return bad_column(f, task, row, value, reason);
+    return set_missing_column_error(f, task, row, value, reason);
 }
 
 static int parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
@@ -161,24 +162,25 @@ static int parse_row(const struct fields *f, struct glint_task *task, struct gli
     if (f->whole) {
         key->i64 = 0;
         *id = row;
-        return !f->keep_nulls && nulls_is(f->null, row) ? leave_out_null(f, task) : 1;
+        return !f->keep_nulls && nulls_is(f->null, row) ? leave_out_null_row(f, task) : 1;
     }
     if (row.size == 0 && f->skip_empty) return 0;
     if (!find_columns(f, row.data, (uint32_t)row.size, &k, &i))
-        return bad_column(f, task, row, (struct glint_slice){NULL, 0}, "a column is missing");
+        return set_missing_column_error(f, task, row, (struct glint_slice){NULL, 0},
+                                        "a column is missing");
     struct glint_slice text = {row.data + k.start, k.end - k.start};
     *id = (struct glint_slice){row.data + i.start, i.end - i.start};
     if (!f->keep_nulls &&
         ((f->key != FIELDS_NONE && nulls_is(f->null, text)) || (f->ids && nulls_is(f->null, *id))))
-        return leave_out_null(f, task);
+        return leave_out_null_row(f, task);
     if (f->key == FIELDS_TEXT) {
         key->bytes = text;
         return 1;
     }
     key->i64 = 0;
     if (f->key == FIELDS_NONE) return 1;
-    const char *reason = key_parse(f, text, &key->i64);
-    return reason == NULL ? 1 : bad_column(f, task, row, text, reason);
+    const char *reason = parse_key_field(f, text, &key->i64);
+    return reason == NULL ? 1 : set_missing_column_error(f, task, row, text, reason);
 }
 
 int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
@@ -222,7 +224,7 @@ static int parse_rows(struct fields *f, struct glint_task *task, const struct gl
     return 0;
 }
 
-static void move_rows(struct fields *f, uint32_t to, uint32_t from, uint32_t rows)
+static void move_parsed_rows(struct fields *f, uint32_t to, uint32_t from, uint32_t rows)
 {
     assert(to <= from && from + rows <= FIELDS_ROWS_MAX);
     memmove(f->number + to, f->number + from, rows * sizeof *f->number);
@@ -233,8 +235,8 @@ static void move_rows(struct fields *f, uint32_t to, uint32_t from, uint32_t row
 }
 
 /* Parses the rows that the scan marked; rows after a skipped row are moved up. */
-static int parse_odd_rows(struct fields *f, struct glint_task *task,
-                          const struct glint_batch *lines, const uint64_t *odd)
+static int parse_marked_rows(struct fields *f, struct glint_task *task,
+                             const struct glint_batch *lines, const uint64_t *odd)
 {
     const uint32_t rows = lines->rows;
     uint32_t kept = 0, done = 0; /* rows [0, done) of the batch are stored as rows [0, kept) */
@@ -246,12 +248,12 @@ static int parse_odd_rows(struct fields *f, struct glint_task *task,
             int r = parse_row_at(f, task, glint_column_slice(&lines->value, row), row);
             if (r < 0) return r;
             if (r > 0) continue;
-            if (kept < done) move_rows(f, kept, done, row - done);
+            if (kept < done) move_parsed_rows(f, kept, done, row - done);
             kept += row - done;
             done = row + 1;
         }
     }
-    if (kept < done) move_rows(f, kept, done, rows - done);
+    if (kept < done) move_parsed_rows(f, kept, done, rows - done);
     f->rows = kept + (rows - done);
     return 0;
 }
@@ -276,7 +278,7 @@ static void leave_out_nulls(struct fields *f, struct glint_task *task)
     uint32_t kept = 0;
     for (uint32_t row = 0; row < rows; row++) {
         if (row_has_null(f, row)) continue;
-        if (kept < row) move_rows(f, kept, row, 1);
+        if (kept < row) move_parsed_rows(f, kept, row, 1);
         kept++;
     }
     f->rows = kept;
@@ -284,7 +286,7 @@ static void leave_out_nulls(struct fields *f, struct glint_task *task)
 }
 
 /* Marks the empty rows: a scan has found the first column of each. */
-static void mark_empty(const struct glint_column *lines, uint32_t rows, uint64_t *odd)
+static void mark_empty_rows(const struct glint_column *lines, uint32_t rows, uint64_t *odd)
 {
     assert(lines->start != NULL && rows <= FIELDS_ROWS_MAX);
     uint32_t row = rows & ~3u; /* the arrays may have no entries after the rows */
@@ -295,7 +297,8 @@ static void mark_empty(const struct glint_column *lines, uint32_t rows, uint64_t
 }
 
 /* Returns true if a scan is worthwhile, provided that the rows are lines. */
-static bool scan_pays(const struct fields *f, const struct glint_column *lines, uint32_t rows)
+static bool is_scan_worthwhile(const struct fields *f, const struct glint_column *lines,
+                               uint32_t rows)
 {
     return f->kernel != NULL && rows > 0 && lines->start != NULL &&
            lines->end[rows - 1] - lines->start[0] <= (uint64_t)rows * f->kernel->row_bytes_max;
@@ -405,12 +408,12 @@ int fields_parse(struct fields *f, struct glint_task *task, const struct glint_b
     if (r != 0) return r;
     f->base = f->key_base = lines->value.base;
     f->size = f->key_size = lines->value.size;
-    if (!scan_pays(f, &lines->value, lines->rows) ||
+    if (!is_scan_worthwhile(f, &lines->value, lines->rows) ||
         !fields_scan(f, &lines->value, lines->rows, odd))
         return parse_rows(f, task, lines);
     if (f->skip_empty && f->key_column == 0 && f->id_column == 0)
-        mark_empty(&lines->value, lines->rows, odd);
-    r = parse_odd_rows(f, task, lines, odd);
+        mark_empty_rows(&lines->value, lines->rows, odd);
+    r = parse_marked_rows(f, task, lines, odd);
     if (r == 0 && !f->keep_nulls) leave_out_nulls(f, task);
     return r;
 }

@@ -25,7 +25,7 @@ struct block_scan {
     struct fields_block block;
 };
 
-static void mark_missing(struct block_scan *s)
+static void mark_rows_without_columns(struct block_scan *s)
 {
     const struct fields_block *b = &s->block;
     uint32_t line = s->lines_found;
@@ -37,8 +37,8 @@ static void mark_missing(struct block_scan *s)
 
 /* Stores the spans of a column: it starts after the end of the previous one, the first one at the
  * start of the row. */
-static void store_spans(const struct block_scan *s, uint32_t column, uint32_t *start,
-                        uint32_t *start_count, uint32_t *end, uint32_t *end_count)
+static void store_column_spans(const struct block_scan *s, uint32_t column, uint32_t *start,
+                               uint32_t *start_count, uint32_t *end, uint32_t *end_count)
 {
     const struct fields_block *b = &s->block;
     const struct fields_kernel *k = s->f->kernel;
@@ -49,7 +49,7 @@ static void store_spans(const struct block_scan *s, uint32_t column, uint32_t *s
 
 /* The batch starts within the first chunk: clears the bits of the bytes before it. Returns the
  * number of newlines cleared. */
-static uint32_t clear_before(struct fields_block *b, uint32_t first)
+static uint32_t clear_bits_before_first(struct fields_block *b, uint32_t first)
 {
     const uint64_t start = UINT64_C(1) << (first - b->at), before = start - 1;
     const uint64_t newlines = b->newlines[0] & before;
@@ -59,7 +59,7 @@ static uint32_t clear_before(struct fields_block *b, uint32_t first)
 }
 
 /* Scans the block at `text` and continues after it. Returns false if its lines are not the rows. */
-static bool scan_block(struct block_scan *s, const uint8_t *text, uint32_t chunks)
+static bool scan_fields_block(struct block_scan *s, const uint8_t *text, uint32_t chunks)
 {
     struct fields *f = s->f;
     struct fields_block *b = &s->block;
@@ -71,19 +71,21 @@ static bool scan_block(struct block_scan *s, const uint8_t *text, uint32_t chunk
     memset(b->delimiters + chunks, 0, FIELDS_NEAR * sizeof *b->delimiters);
     memset(b->newlines + chunks, 0, FIELDS_NEAR * sizeof *b->newlines);
     uint32_t found = k->find(b, f->delimiter, s->line_start);
-    if (b->at <= s->lines->start[0]) found -= clear_before(b, s->lines->start[0]);
+    if (b->at <= s->lines->start[0]) found -= clear_bits_before_first(b, s->lines->start[0]);
     /* There may be any bytes after the last row: its LF is in `text` only. */
     if (found > left) return false;
     if (!s->known && !k->follow(b, s->lines, s->lines_found, found == left ? found - 1 : found))
         return false;
     for (uint32_t c = 0; c < s->ended; c++)
-        if (k->ends(b, c, &s->carry[c]) != 0 && c + 1 == s->last) mark_missing(s);
+        if (k->ends(b, c, &s->carry[c]) != 0 && c + 1 == s->last) mark_rows_without_columns(s);
     if (f->key == FIELDS_RATING)
         s->key_starts += k->ratings(b, b->marks[f->key_column], f->key_column > 0, f->number,
                                     s->key_starts, s->odd);
     else if (f->key != FIELDS_NONE)
-        store_spans(s, f->key_column, f->text_start, &s->key_starts, f->text_end, &s->key_ends);
-    if (f->ids) store_spans(s, f->id_column, f->id_start, &s->id_starts, f->id_end, &s->id_ends);
+        store_column_spans(s, f->key_column, f->text_start, &s->key_starts, f->text_end,
+                           &s->key_ends);
+    if (f->ids)
+        store_column_spans(s, f->id_column, f->id_start, &s->id_starts, f->id_end, &s->id_ends);
     s->lines_found += found;
     /* The field of a line that continues in the next block is counted at its start, not at its end.
      */
@@ -95,7 +97,7 @@ static bool scan_block(struct block_scan *s, const uint8_t *text, uint32_t chunk
 }
 
 /* Scans blocks up to the last few bytes, then a copy of these, followed by an LF and zeros. */
-static bool scan_blocks(struct block_scan *s)
+static bool scan_fields_blocks(struct block_scan *s)
 {
     uint8_t rest[4 * FIELDS_CHUNK];
     struct fields_block *b = &s->block;
@@ -105,7 +107,7 @@ static bool scan_blocks(struct block_scan *s)
     b->at = s->lines->start[0] & ~(uint32_t)(FIELDS_CHUNK - 1);
     while (end - b->at >= FIELDS_CHUNK + FIELDS_OVERLAP) {
         const uint32_t chunks = (end - b->at - FIELDS_OVERLAP) / FIELDS_CHUNK;
-        if (!scan_block(s, base + b->at, chunks < FIELDS_CHUNKS ? chunks : FIELDS_CHUNKS))
+        if (!scan_fields_block(s, base + b->at, chunks < FIELDS_CHUNKS ? chunks : FIELDS_CHUNKS))
             return false;
     }
     /* The slack after any text allows copies of a fixed size, which are only a few instructions. */
@@ -115,7 +117,7 @@ static bool scan_blocks(struct block_scan *s)
         memcpy(rest + FIELDS_CHUNK, base + b->at + FIELDS_CHUNK, FIELDS_OVERLAP);
     memset(rest + left, 0, FIELDS_CHUNK + FIELDS_OVERLAP);
     rest[left] = '\n';
-    return scan_block(s, rest, left / FIELDS_CHUNK + 1) && s->lines_found == s->rows;
+    return scan_fields_block(s, rest, left / FIELDS_CHUNK + 1) && s->lines_found == s->rows;
 }
 
 bool fields_scan(struct fields *f, const struct glint_column *lines, uint32_t rows, uint64_t *odd)
@@ -135,7 +137,7 @@ bool fields_scan(struct fields *f, const struct glint_column *lines, uint32_t ro
     s.lines_found = s.key_starts = s.key_ends = s.id_starts = s.id_ends = 0;
     s.line_start = false;
     memset(s.carry, 0, sizeof s.carry);
-    if (!scan_blocks(&s)) return false;
+    if (!scan_fields_blocks(&s)) return false;
     const uint64_t bytes = rows * sizeof *lines->start;
     if (key_spans && f->key_column == 0) memcpy(f->text_start, lines->start, bytes);
     if (f->ids && f->id_column == 0) memcpy(f->id_start, lines->start, bytes);

@@ -21,7 +21,8 @@ AVX2 INLINE uint64_t equal_avx2(__m256i low, __m256i high, __m256i wanted)
     return a | (uint64_t)b << 32;
 }
 
-AVX2 static uint32_t find_avx2(struct fields_block *b, uint8_t delimiter, bool line_start)
+AVX2 static uint32_t find_delimiters_avx2(struct fields_block *b, uint8_t delimiter,
+                                          bool line_start)
 {
     const __m256i wanted = _mm256_set1_epi8((char)delimiter), lf = _mm256_set1_epi8('\n');
     uint32_t lines = 0;
@@ -39,7 +40,8 @@ AVX2 static uint32_t find_avx2(struct fields_block *b, uint8_t delimiter, bool l
 
 /* Four at once, and the rare rest in a loop. tzcnt of 0 is 64: an invalid position, which is
  * overwritten. */
-AVX2 static uint32_t places_avx2(const uint64_t *bits, uint32_t chunks, uint32_t at, uint32_t *out)
+AVX2 static uint32_t bit_positions_avx2(const uint64_t *bits, uint32_t chunks, uint32_t at,
+                                        uint32_t *out)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < chunks; i++, at += FIELDS_CHUNK) {
@@ -53,8 +55,9 @@ AVX2 static uint32_t places_avx2(const uint64_t *bits, uint32_t chunks, uint32_t
     return n;
 }
 
-/* Stores the numbers of the lanes whose bits are set, like places_avx2; also reads parsed[64]. */
-AVX2 INLINE void pick(const uint8_t *parsed, uint64_t bits, int64_t *out)
+/* Stores the numbers of the lanes whose bits are set, like bit_positions_avx2; also reads
+ * parsed[64]. */
+AVX2 INLINE void store_numbers_of_bits(const uint8_t *parsed, uint64_t bits, int64_t *out)
 {
     for (uint32_t j = 0; j < 4; j++, bits = _blsr_u64(bits)) *out++ = parsed[_tzcnt_u64(bits)];
     for (; bits != 0; bits = _blsr_u64(bits)) *out++ = parsed[_tzcnt_u64(bits)];
@@ -79,8 +82,8 @@ AVX2 INLINE uint32_t parse_avx2(const uint8_t *p, uint8_t *parsed)
 }
 
 /* Parses all lanes as if a rating started there, and picks those where one does. */
-AVX2 static uint32_t ratings_avx2(const struct fields_block *b, const uint64_t *bits, uint32_t lead,
-                                  int64_t *out, uint32_t first, uint64_t *odd)
+AVX2 static uint32_t parse_ratings_avx2(const struct fields_block *b, const uint64_t *bits,
+                                        uint32_t lead, int64_t *out, uint32_t first, uint64_t *odd)
 {
     uint8_t parsed[FIELDS_CHUNK + 1];
     uint32_t n = first;
@@ -90,7 +93,7 @@ AVX2 static uint32_t ratings_avx2(const struct fields_block *b, const uint64_t *
         const uint64_t usual = parse_avx2(p, parsed) | (uint64_t)parse_avx2(p + 32, parsed + 32)
                                                            << 32;
         const uint64_t wrong = bits[i] & ~(usual & fields_ended(b, i, lead + 3));
-        pick(parsed, bits[i], out + n);
+        store_numbers_of_bits(parsed, bits[i], out + n);
         if (__builtin_expect(wrong != 0, 0)) fields_mark(odd, wrong, bits[i], n);
         n += fields_bit_count(bits[i]);
     }
@@ -100,11 +103,11 @@ AVX2 static uint32_t ratings_avx2(const struct fields_block *b, const uint64_t *
 const struct fields_kernel *fields_kernel_avx2(void)
 {
     static const struct fields_kernel kernel = {.row_bytes_max = 36,
-                                                .find = find_avx2,
+                                                .find = find_delimiters_avx2,
                                                 .follow = fields_follow,
                                                 .ends = fields_ends,
-                                                .places = places_avx2,
-                                                .ratings = ratings_avx2,
+                                                .places = bit_positions_avx2,
+                                                .ratings = parse_ratings_avx2,
                                                 .ints = fields_ints};
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                    __builtin_cpu_supports("popcnt")
@@ -116,12 +119,13 @@ const struct fields_kernel *fields_kernel_avx2(void)
 #define VBMI2  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2,popcnt")))
 
 /* The lanes of a group that are used if `left` items are left. */
-AVX512 INLINE uint32_t lanes_of(uint32_t left, uint32_t group)
+AVX512 INLINE uint32_t used_lanes_mask(uint32_t left, uint32_t group)
 {
     return (1u << (left < group ? left : group)) - 1;
 }
 
-AVX512 static uint32_t find_avx512(struct fields_block *b, uint8_t delimiter, bool line_start)
+AVX512 static uint32_t find_delimiters_avx512(struct fields_block *b, uint8_t delimiter,
+                                              bool line_start)
 {
     const __m512i wanted = _mm512_set1_epi8((char)delimiter), lf = _mm512_set1_epi8('\n');
     uint32_t lines = 0;
@@ -146,7 +150,7 @@ AVX512 static bool rows_adjacent_avx512(const struct fields_block *b,
     const __m512i at = _mm512_set1_epi32((int)b->at), one = _mm512_set1_epi32(1);
     const uint32_t *start = lines->start + first + 1, *end = lines->end + first;
     for (uint32_t i = 0; i < rows; i += 16) {
-        const __mmask16 lanes = (__mmask16)lanes_of(rows - i, 16);
+        const __mmask16 lanes = (__mmask16)used_lanes_mask(rows - i, 16);
         const uint32_t word = (end[i] - b->at) / 32;
         const __m512i ends = _mm512_maskz_loadu_epi32(lanes, end + i);
         const __m512i next = _mm512_maskz_loadu_epi32(lanes, start + i);
@@ -168,7 +172,7 @@ AVX512 static bool rows_adjacent_avx512(const struct fields_block *b,
 
 /* Eight words at once: the carries between words are a separate addition, with one bit per word. A
  * word passes on a carry if its sum overflows, or if it is all ones and receives one. */
-AVX512 static uint64_t ends_avx512(struct fields_block *b, uint32_t c, bool *carry)
+AVX512 static uint64_t row_ends_avx512(struct fields_block *b, uint32_t c, bool *carry)
 {
     const __m512i ones = _mm512_set1_epi64(-1);
     __m512i last = _mm512_setzero_si512();
@@ -195,7 +199,7 @@ AVX512 static uint64_t ends_avx512(struct fields_block *b, uint32_t c, bool *car
 
 /* Uses a register that was just cleared: on some processors, compress with zeroing waits for the
  * last write to its destination register. */
-VBMI2 INLINE __m512i compress(uint64_t bits, __m512i bytes)
+VBMI2 INLINE __m512i compress_bytes_vbmi2(uint64_t bits, __m512i bytes)
 {
     __m512i zero = _mm512_setzero_si512();
     __asm__("" : "+v"(zero)); /* or the compiler combines both into one instruction */
@@ -203,8 +207,8 @@ VBMI2 INLINE __m512i compress(uint64_t bits, __m512i bytes)
 }
 
 /* The numbers 0..63, compressed by each chunk's bits, 16 at a time. */
-VBMI2 static uint32_t places_vbmi2(const uint64_t *bits, uint32_t chunks, uint32_t at,
-                                   uint32_t *out)
+VBMI2 static uint32_t bit_positions_vbmi2(const uint64_t *bits, uint32_t chunks, uint32_t at,
+                                          uint32_t *out)
 {
     const __m512i numbers = _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, //
                                              0x2f2e2d2c2b2a2928, 0x2726252423222120, //
@@ -214,7 +218,7 @@ VBMI2 static uint32_t places_vbmi2(const uint64_t *bits, uint32_t chunks, uint32
     for (uint32_t i = 0; i < chunks; i++, at += FIELDS_CHUNK) {
         const __m512i base = _mm512_set1_epi32((int)at);
         const uint32_t count = fields_bit_count(bits[i]);
-        __m512i bytes = compress(bits[i], numbers);
+        __m512i bytes = compress_bytes_vbmi2(bits[i], numbers);
         for (uint32_t done = 0;; done += 16) {
             const __m512i words = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(bytes));
             _mm512_storeu_si512(out + n + done, _mm512_add_epi32(words, base));
@@ -228,9 +232,9 @@ VBMI2 static uint32_t places_vbmi2(const uint64_t *bits, uint32_t chunks, uint32
 
 /* Marks the rows whose bits are in `slow`, or that have no delimiter or newline `behind` bytes
  * later. The first row of chunk i is row[i]. */
-VBMI2 static void mark_ratings(const struct fields_block *b, const uint64_t *bits,
-                               const uint64_t *slow, uint32_t behind, const uint32_t *row,
-                               uint64_t *odd)
+VBMI2 static void mark_slow_ratings(const struct fields_block *b, const uint64_t *bits,
+                                    const uint64_t *slow, uint32_t behind, const uint32_t *row,
+                                    uint64_t *odd)
 {
     const __m512i shift = _mm512_set1_epi64(behind);
     for (uint32_t i = 0; i < b->chunks; i += 8) {
@@ -241,7 +245,7 @@ VBMI2 static void mark_ratings(const struct fields_block *b, const uint64_t *bit
         const __m512i ended = _mm512_shrdv_epi64(here, next, shift);
         const __m512i open = _mm512_andnot_si512(ended, _mm512_loadu_si512(bits + i));
         const __m512i some = _mm512_or_si512(open, _mm512_loadu_si512(slow + i));
-        uint32_t words = _mm512_test_epi64_mask(some, some) & lanes_of(b->chunks - i, 8);
+        uint32_t words = _mm512_test_epi64_mask(some, some) & used_lanes_mask(b->chunks - i, 8);
         if (__builtin_expect(words == 0, 1)) continue;
         uint64_t each[8];
         _mm512_storeu_si512(each, some);
@@ -253,9 +257,10 @@ VBMI2 static void mark_ratings(const struct fields_block *b, const uint64_t *bit
 }
 
 /* Parses all lanes as if a rating started there; then selects those where one does. Unaligned loads
- * of 64 bytes make this slower than ratings_avx2 if the selection is not fast. */
-VBMI2 static uint32_t ratings_vbmi2(const struct fields_block *b, const uint64_t *bits,
-                                    uint32_t lead, int64_t *out, uint32_t first, uint64_t *odd)
+ * of 64 bytes make this slower than parse_ratings_avx2 if the selection is not fast. */
+VBMI2 static uint32_t parse_ratings_vbmi2(const struct fields_block *b, const uint64_t *bits,
+                                          uint32_t lead, int64_t *out, uint32_t first,
+                                          uint64_t *odd)
 {
     const __m512i zero = _mm512_set1_epi8('0'), dot = _mm512_set1_epi8('.');
     const __m512i nine = _mm512_set1_epi8(9), four = _mm512_set1_epi8(4);
@@ -271,7 +276,7 @@ VBMI2 static uint32_t ratings_vbmi2(const struct fields_block *b, const uint64_t
         const __m512i wrong = _mm512_or_si512(point, over);
         slow[i] = _mm512_mask_test_epi8_mask(bits[i], wrong, wrong);
         const __m512i up = _mm512_min_epu8(_mm512_subs_epu8(tenth, four), one);
-        __m512i keys = compress(bits[i], _mm512_add_epi8(whole, up));
+        __m512i keys = compress_bytes_vbmi2(bits[i], _mm512_add_epi8(whole, up));
         const uint32_t count = fields_bit_count(bits[i]);
         for (uint32_t done = 0;; done += 8) {
             const __m512i wide = _mm512_cvtepu8_epi64(_mm512_castsi512_si128(keys));
@@ -282,14 +287,15 @@ VBMI2 static uint32_t ratings_vbmi2(const struct fields_block *b, const uint64_t
         row[i] = n;
         n += count;
     }
-    mark_ratings(b, bits, slow, lead + 3, row, odd);
+    mark_slow_ratings(b, bits, slow, lead + 3, row, odd);
     return n - first;
 }
 
 /* As fields_int, eight rows at once. After a minus sign there are at most seven digits: the place
  * of an eighth becomes a zero byte. */
-AVX512 static void ints_avx512(const uint8_t *base, const uint32_t *start, const uint32_t *end,
-                               uint32_t rows, int64_t *out, uint64_t *odd)
+AVX512 static void parse_ints_avx512(const uint8_t *base, const uint32_t *start,
+                                     const uint32_t *end, uint32_t rows, int64_t *out,
+                                     uint64_t *odd)
 {
     const __m512i zero = _mm512_setzero_si512(), tens = _mm512_set1_epi16(0x010a);
     const __m512i hundreds = _mm512_set1_epi32(0x00010064), myriads = _mm512_set1_epi64(10000);
@@ -297,7 +303,7 @@ AVX512 static void ints_avx512(const uint8_t *base, const uint32_t *start, const
     const __m512i minus = _mm512_set1_epi64('-'), low = _mm512_set1_epi64(0xff);
     const __m512i word = _mm512_set1_epi64(64);
     for (uint32_t i = 0; i < rows; i += 8) {
-        const __mmask8 lanes = (__mmask8)lanes_of(rows - i, 8);
+        const __mmask8 lanes = (__mmask8)used_lanes_mask(rows - i, 8);
         const __m256i from = _mm256_loadu_si256((const __m256i *)(const void *)(start + i));
         const __m256i to = _mm256_loadu_si256((const __m256i *)(const void *)(end + i));
         const __m512i at = _mm512_cvtepu32_epi64(from);
@@ -322,9 +328,9 @@ AVX512 static void ints_avx512(const uint8_t *base, const uint32_t *start, const
 }
 
 /* Converts eight numbers to 16 bits; lanes from `left` on are 0. */
-AVX512 INLINE __m128i narrow(const int64_t *number, uint32_t left, __m512i *all)
+AVX512 INLINE __m128i narrow_to_16_bits(const int64_t *number, uint32_t left, __m512i *all)
 {
-    const __m512i eight = _mm512_maskz_loadu_epi64((__mmask8)lanes_of(left, 8), number);
+    const __m512i eight = _mm512_maskz_loadu_epi64((__mmask8)used_lanes_mask(left, 8), number);
     *all = _mm512_or_si512(*all, eight);
     return _mm512_cvtepi64_epi16(eight);
 }
@@ -340,10 +346,10 @@ AVX512 static bool look_up_avx512(const int64_t *number, uint32_t rows, const ui
         uint32_t left[4];
         for (uint32_t j = 0; j < 4; j++) left[j] = rows - i > 8 * j ? rows - i - 8 * j : 0;
         const __mmask32 lanes = rows - i < 32 ? (1u << (rows - i)) - 1 : UINT32_MAX;
-        __m512i keys = _mm512_castsi128_si512(narrow(number + i, left[0], &all));
-        keys = _mm512_inserti32x4(keys, narrow(number + i + 8, left[1], &all), 1);
-        keys = _mm512_inserti32x4(keys, narrow(number + i + 16, left[2], &all), 2);
-        keys = _mm512_inserti32x4(keys, narrow(number + i + 24, left[3], &all), 3);
+        __m512i keys = _mm512_castsi128_si512(narrow_to_16_bits(number + i, left[0], &all));
+        keys = _mm512_inserti32x4(keys, narrow_to_16_bits(number + i + 8, left[1], &all), 1);
+        keys = _mm512_inserti32x4(keys, narrow_to_16_bits(number + i + 16, left[2], &all), 2);
+        keys = _mm512_inserti32x4(keys, narrow_to_16_bits(number + i + 24, left[3], &all), 3);
         const __m512i found = _mm512_permutexvar_epi16(keys, entries);
         missing |= _mm512_mask_cmpeq_epi16_mask(lanes, found, none);
         _mm512_mask_storeu_epi16(out + i, lanes, found);
@@ -376,12 +382,12 @@ static bool has_avx512(void)
 const struct fields_kernel *fields_kernel_avx512(void)
 {
     static const struct fields_kernel kernel = {.row_bytes_max = 72,
-                                                .find = find_avx512,
+                                                .find = find_delimiters_avx512,
                                                 .follow = rows_adjacent_avx512,
-                                                .ends = ends_avx512,
-                                                .places = places_avx2,
-                                                .ratings = ratings_avx2,
-                                                .ints = ints_avx512,
+                                                .ends = row_ends_avx512,
+                                                .places = bit_positions_avx2,
+                                                .ratings = parse_ratings_avx2,
+                                                .ints = parse_ints_avx512,
                                                 .look_up = look_up_avx512,
                                                 .count = count_avx512};
     return has_avx512() ? &kernel : NULL;
@@ -390,12 +396,12 @@ const struct fields_kernel *fields_kernel_avx512(void)
 const struct fields_kernel *fields_kernel_vbmi2(void)
 {
     static const struct fields_kernel kernel = {.row_bytes_max = 72,
-                                                .find = find_avx512,
+                                                .find = find_delimiters_avx512,
                                                 .follow = rows_adjacent_avx512,
-                                                .ends = ends_avx512,
-                                                .places = places_vbmi2,
-                                                .ratings = ratings_vbmi2,
-                                                .ints = ints_avx512,
+                                                .ends = row_ends_avx512,
+                                                .places = bit_positions_vbmi2,
+                                                .ratings = parse_ratings_vbmi2,
+                                                .ints = parse_ints_avx512,
                                                 .look_up = look_up_avx512,
                                                 .count = count_avx512};
     return has_avx512() && __builtin_cpu_supports("avx512vbmi2") ? &kernel : NULL;

@@ -18,8 +18,8 @@ struct glint_args *key_lines_args(struct glint *g, uint8_t csv)
 }
 
 /* Removes the field behind the last separator from `line`. Returns false if there is none. */
-static bool cut_last_field(struct glint_slice *line, uint8_t separator,
-                           struct glint_slice *out_field)
+static bool cut_last_field_of_line(struct glint_slice *line, uint8_t separator,
+                                   struct glint_slice *out_field)
 {
     const uint8_t *at = line->size > 0 ? memrchr(line->data, separator, line->size) : NULL;
     if (at == NULL) return false;
@@ -28,7 +28,7 @@ static bool cut_last_field(struct glint_slice *line, uint8_t separator,
     return true;
 }
 
-static int reserve_plain(struct key_lines *k, struct glint_task *task, uint64_t size)
+static int reserve_unquoted_line(struct key_lines *k, struct glint_task *task, uint64_t size)
 {
     if (k->plain != NULL && size <= k->plain_bytes) return 0;
     k->plain = glint_scratch(task, 2 * size + 256);
@@ -43,7 +43,7 @@ int key_lines_split(struct key_lines *k, struct glint_task *task, struct glint_s
     *out_reason = NULL;
     *out_key = line;
     if (k->csv) {
-        if (reserve_plain(k, task, line.size) != 0) return GLINT_E_NO_MEMORY;
+        if (reserve_unquoted_line(k, task, line.size) != 0) return GLINT_E_NO_MEMORY;
         if (line.size > 0 && line.data[0] != '"' && memchr(line.data, '"', line.size) != NULL)
             *out_reason = "a key with a quote needs quotes"; /* it was written without --csv */
         else
@@ -51,7 +51,7 @@ int key_lines_split(struct key_lines *k, struct glint_task *task, struct glint_s
         out_key->data = k->plain;
     }
     for (uint32_t i = count; *out_reason == NULL && i > 0; i--)
-        if (!cut_last_field(out_key, k->csv ? CSV_SEPARATOR : '\t', &out_fields[i - 1]))
+        if (!cut_last_field_of_line(out_key, k->csv ? CSV_SEPARATOR : '\t', &out_fields[i - 1]))
             *out_reason = count == 1 ? "no tab" : "fewer than four fields";
     if (*out_reason == NULL && k->csv &&
         memchr(out_key->data, CSV_SEPARATOR, out_key->size) != NULL)

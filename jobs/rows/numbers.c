@@ -156,7 +156,7 @@ static int count_digits(uint64_t n)
     return estimate + (n >= (uint64_t)exact_sum_powers[estimate]);
 }
 
-static uint32_t short_key(const struct short_number *n, uint8_t *out)
+static uint32_t short_number_key(const struct short_number *n, uint8_t *out)
 {
     out[0] = KEY_ZERO;
     if (n->magnitude == 0) return 1;
@@ -168,7 +168,7 @@ static uint32_t short_key(const struct short_number *n, uint8_t *out)
     return 9;
 }
 
-static uint32_t put_exponent(int64_t exponent, uint8_t *out)
+static uint32_t put_key_exponent(int64_t exponent, uint8_t *out)
 {
     out[0] = (uint8_t)(KEY_EXPONENT + exponent);
     if (exponent >= -KEY_EXPONENT_MAX && exponent <= KEY_EXPONENT_MAX) return 1;
@@ -184,7 +184,7 @@ __attribute__((noinline)) static uint32_t long_key(struct glint_slice text, uint
     const struct digits d = find_digits(text);
     out[0] = KEY_ZERO;
     if (d.zero) return 1;
-    uint32_t size = put_exponent(d.exponent, out);
+    uint32_t size = put_key_exponent(d.exponent, out);
     for (const uint8_t *at = d.first; at <= d.last; size += 8) {
         uint64_t chunk = 0;
         for (int i = 0; i < SHORT_DIGITS_MAX; i++) {
@@ -202,7 +202,7 @@ __attribute__((noinline)) static uint32_t long_key(struct glint_slice text, uint
 uint32_t number_key(struct glint_slice text, uint8_t *out)
 {
     struct short_number n;
-    return parse_short(text, &n) ? short_key(&n, out) : long_key(text, out);
+    return parse_short(text, &n) ? short_number_key(&n, out) : long_key(text, out);
 }
 
 size_t number_format(char *out, const struct number *n)
@@ -247,7 +247,7 @@ double number_f64(const struct number *n)
 }
 
 /* Sets *out to the units of a number with more decimals; false: they may not fit. */
-static bool scale_units(const struct number *n, int decimals, __int128 *out)
+static bool scale_number_units(const struct number *n, int decimals, __int128 *out)
 {
     if (n->high != (int64_t)n->low >> 63 || decimals - n->decimals > EXACT_SUM_SHIFT_MAX)
         return false;
@@ -259,7 +259,8 @@ static int compare_exact(const struct number *a, const struct number *b)
 {
     const int decimals = a->decimals > b->decimals ? a->decimals : b->decimals;
     __int128 x, y;
-    if (scale_units(a, decimals, &x) && scale_units(b, decimals, &y)) return (x > y) - (x < y);
+    if (scale_number_units(a, decimals, &x) && scale_number_units(b, decimals, &y))
+        return (x > y) - (x < y);
     struct exact_sum difference = {.decimals = 0};
     struct number minus = *b;
     const __int128 units = -number_units(b);
@@ -270,7 +271,7 @@ static int compare_exact(const struct number *a, const struct number *b)
     return exact_sum_sign(&difference);
 }
 
-static uint32_t formatted_key(const struct number *n, uint8_t *out)
+static uint32_t number_key_of_text(const struct number *n, uint8_t *out)
 {
     char text[NUMBER_FORMAT_MAX];
     const size_t size = number_format(text, n);
@@ -287,7 +288,7 @@ int number_compare_mixed(const struct number *a, const struct number *b)
     if (x != y) return x < y ? -1 : 1;
     if (a->decimals < 0 && b->decimals < 0) return 0;
     uint8_t p[NUMBER_KEY_MAX + NUMBER_FORMAT_MAX], q[sizeof p];
-    const uint32_t m = formatted_key(a, p), n = formatted_key(b, q);
+    const uint32_t m = number_key_of_text(a, p), n = number_key_of_text(b, q);
     const int r = memcmp(p, q, m < n ? m : n);
     return r != 0 ? r : (a->decimals < 0) - (b->decimals < 0);
 }

@@ -16,8 +16,8 @@ static int count_rows_open(struct glint_task *task, void *state)
     return fields_open(task, &s->fields, false);
 }
 
-static int count_each(struct glint_task *task, void *state, const struct glint_record *in,
-                      struct glint_emitter *out)
+static int emit_key_and_one(struct glint_task *task, void *state, const struct glint_record *in,
+                            struct glint_emitter *out)
 {
     struct row_counts_state *s = state;
     struct glint_record record = {.value = {.i64 = 1}};
@@ -27,8 +27,8 @@ static int count_each(struct glint_task *task, void *state, const struct glint_r
     return r < 0 ? r : 0;
 }
 
-static int count_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                       struct glint_emitter *out)
+static int emit_keys_of_batch(struct glint_task *task, void *state, const struct glint_batch *in,
+                              struct glint_emitter *out)
 {
     struct row_counts_state *s = state;
     int r = fields_parse(&s->fields, task, in);
@@ -45,11 +45,13 @@ static int count_batch(struct glint_task *task, void *state, const struct glint_
     {                                                                                              \
         .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_ANY, GLINT_TEXT},                      \
         .out = {key_, GLINT_I64}, .state_size = sizeof(struct row_counts_state),                   \
-        .open = count_rows_open, .each = count_each, .batch = batch_                               \
+        .open = count_rows_open, .each = emit_key_and_one, .batch = batch_                         \
     }
 
-const struct glint_function count_number = COUNT_FUNCTION("count.number", GLINT_I64, count_batch);
-const struct glint_function count_text = COUNT_FUNCTION("count.text", GLINT_TEXT, count_batch);
+const struct glint_function count_number =
+    COUNT_FUNCTION("count.number", GLINT_I64, emit_keys_of_batch);
+const struct glint_function count_text =
+    COUNT_FUNCTION("count.text", GLINT_TEXT, emit_keys_of_batch);
 const struct glint_function count_number_each =
     COUNT_FUNCTION("count.number_each", GLINT_I64, NULL);
 const struct glint_function count_text_each = COUNT_FUNCTION("count.text_each", GLINT_TEXT, NULL);

@@ -6,7 +6,7 @@
 enum { DATE_BYTES = 10, FRACTION_DIGITS = 9, DAY_SECONDS = 86400, HOUR_SECONDS = 3600 };
 
 /* Cuts exactly `count` digits off the text. */
-static bool cut_digits(struct glint_slice *text, uint32_t count, int64_t *out)
+static bool cut_timestamp_digits(struct glint_slice *text, uint32_t count, int64_t *out)
 {
     if (text->size < count) return false;
     *out = 0;
@@ -20,7 +20,7 @@ static bool cut_digits(struct glint_slice *text, uint32_t count, int64_t *out)
     return true;
 }
 
-static bool cut_byte(struct glint_slice *text, char byte)
+static bool cut_timestamp_byte(struct glint_slice *text, char byte)
 {
     if (text->size == 0 || text->data[0] != (uint8_t)byte) return false;
     text->data++;
@@ -46,11 +46,12 @@ static int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-static bool cut_date(struct glint_slice *text, struct timestamp *out)
+static bool cut_timestamp_date(struct glint_slice *text, struct timestamp *out)
 {
     int64_t year, month, day;
-    if (!cut_digits(text, 4, &year) || !cut_byte(text, '-') || !cut_digits(text, 2, &month) ||
-        !cut_byte(text, '-') || !cut_digits(text, 2, &day))
+    if (!cut_timestamp_digits(text, 4, &year) || !cut_timestamp_byte(text, '-') ||
+        !cut_timestamp_digits(text, 2, &month) || !cut_timestamp_byte(text, '-') ||
+        !cut_timestamp_digits(text, 2, &day))
         return false;
     if (year < 1 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month))
         return false;
@@ -59,26 +60,29 @@ static bool cut_date(struct glint_slice *text, struct timestamp *out)
 }
 
 /* Of hours and minutes, from the colon on: seconds and their fraction. */
-static bool cut_seconds(struct glint_slice *text, struct timestamp *out)
+static bool cut_timestamp_seconds(struct glint_slice *text, struct timestamp *out)
 {
     int64_t seconds = 0, digit;
-    if (!cut_byte(text, ':')) return true;
-    if (!cut_digits(text, 2, &seconds) || seconds > 59) return false;
+    if (!cut_timestamp_byte(text, ':')) return true;
+    if (!cut_timestamp_digits(text, 2, &seconds) || seconds > 59) return false;
     out->seconds += seconds;
-    if (!cut_byte(text, '.')) return true;
+    if (!cut_timestamp_byte(text, '.')) return true;
     int32_t unit = 100000000, digits = 0;
-    for (; digits < FRACTION_DIGITS && cut_digits(text, 1, &digit); digits++, unit /= 10)
+    for (; digits < FRACTION_DIGITS && cut_timestamp_digits(text, 1, &digit); digits++, unit /= 10)
         out->nanos += (int32_t)digit * unit;
     return digits > 0;
 }
 
-static bool cut_offset(struct glint_slice *text, struct timestamp *out)
+static bool cut_timestamp_offset(struct glint_slice *text, struct timestamp *out)
 {
     int64_t hours, minutes = 0;
-    if (text->size == 0 || cut_byte(text, 'Z')) return true;
-    const bool east = cut_byte(text, '+');
-    if ((!east && !cut_byte(text, '-')) || !cut_digits(text, 2, &hours)) return false;
-    if ((cut_byte(text, ':') || text->size > 0) && !cut_digits(text, 2, &minutes)) return false;
+    if (text->size == 0 || cut_timestamp_byte(text, 'Z')) return true;
+    const bool east = cut_timestamp_byte(text, '+');
+    if ((!east && !cut_timestamp_byte(text, '-')) || !cut_timestamp_digits(text, 2, &hours))
+        return false;
+    if ((cut_timestamp_byte(text, ':') || text->size > 0) &&
+        !cut_timestamp_digits(text, 2, &minutes))
+        return false;
     if (hours > 23 || minutes > 59) return false;
     const int64_t seconds = hours * HOUR_SECONDS + minutes * 60;
     out->seconds -= east ? seconds : -seconds;
@@ -88,17 +92,17 @@ static bool cut_offset(struct glint_slice *text, struct timestamp *out)
 bool timestamp_parse(struct glint_slice text, struct timestamp *out)
 {
     int64_t hours, minutes;
-    if (!cut_date(&text, out)) return false;
+    if (!cut_timestamp_date(&text, out)) return false;
     if (text.size == 0) return true;
-    if (!cut_byte(&text, 'T') && !cut_byte(&text, ' ')) return false;
-    if (!cut_digits(&text, 2, &hours) || !cut_byte(&text, ':') || !cut_digits(&text, 2, &minutes) ||
-        hours > 23 || minutes > 59)
+    if (!cut_timestamp_byte(&text, 'T') && !cut_timestamp_byte(&text, ' ')) return false;
+    if (!cut_timestamp_digits(&text, 2, &hours) || !cut_timestamp_byte(&text, ':') ||
+        !cut_timestamp_digits(&text, 2, &minutes) || hours > 23 || minutes > 59)
         return false;
     out->seconds += hours * HOUR_SECONDS + minutes * 60;
-    return cut_seconds(&text, out) && cut_offset(&text, out) && text.size == 0;
+    return cut_timestamp_seconds(&text, out) && cut_timestamp_offset(&text, out) && text.size == 0;
 }
 
 bool timestamp_parse_date(struct glint_slice text, struct timestamp *out)
 {
-    return text.size == DATE_BYTES && cut_date(&text, out);
+    return text.size == DATE_BYTES && cut_timestamp_date(&text, out);
 }

@@ -9,7 +9,7 @@
 /* ---- Columns */
 
 /* Resolves a quoted name, of which columns_resolve gets the marked form. */
-static int resolve_quoted(struct where_columns *w, struct glint_slice name, uint32_t *out)
+static int resolve_quoted_column(struct where_columns *w, struct glint_slice name, uint32_t *out)
 {
     static const char mark[] = "name=";
     uint8_t letters;
@@ -42,7 +42,7 @@ static int find_column(void *arg, enum expression_name kind, struct glint_slice 
                            "quotes: 'text'",
                            "--%s: \"%.*s\" is the name of a column, and there is no header",
                            w->option, (int)name.size, (const char *)name.data);
-    int r = kind == EXPRESSION_QUOTED ? resolve_quoted(w, name, &number)
+    int r = kind == EXPRESSION_QUOTED ? resolve_quoted_column(w, name, &number)
                                       : columns_resolve(t, w->option, "", name, &number, &letters);
     if (r != 0) return r;
     uint32_t at = 0;
@@ -122,7 +122,7 @@ struct where_state {
     struct expression_instruction code[EXPRESSION_CODE_MAX];
 };
 
-static int where_open(struct glint_task *task, void *state)
+static int where_filter_init(struct glint_task *task, void *state)
 {
     struct where_state *s = state;
     struct glint_slice bytes;
@@ -158,8 +158,9 @@ static int where_keep_row(const struct where_state *s, struct glint_task *task,
     return value.type == EXPRESSION_BOOLEAN && value.boolean;
 }
 
-static int where_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                       uint16_t *out_rows, uint32_t *out_count)
+static int select_rows_where_true(struct glint_task *task, void *state,
+                                  const struct glint_batch *in, uint16_t *out_rows,
+                                  uint32_t *out_count)
 {
     uint32_t kept = 0;
     *out_count = 0;
@@ -179,5 +180,5 @@ const struct glint_function where_keep = {.name = "where.keep",
                                           .in = {GLINT_ANY, GLINT_TEXT},
                                           .out = {GLINT_SAME, GLINT_SAME},
                                           .state_size = sizeof(struct where_state),
-                                          .open = where_open,
-                                          .keep_batch = where_batch};
+                                          .open = where_filter_init,
+                                          .keep_batch = select_rows_where_true};

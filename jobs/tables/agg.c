@@ -34,7 +34,7 @@ static const char *const kind_options[AGG_KINDS] = {
 #define TEXT_LETTERS "t" /* --min day:t */
 
 /* Finds the column among columns [first, c->count), or appends it. Returns its index there. */
-static uint32_t add_column(struct columns *c, uint32_t first, uint32_t number)
+static uint32_t find_or_add_column(struct columns *c, uint32_t first, uint32_t number)
 {
     uint32_t i = first;
     while (i < c->count && c->number[i] != number) i++;
@@ -74,7 +74,7 @@ static int kind_option(struct table *t, const struct glint_job_args *args, enum 
     int r = columns_option(t, args, kind_options[kind], limit ? TEXT_LETTERS : "", &chosen);
     for (uint32_t i = 0; i < chosen.count && r == 0; i++) {
         if (limit && is_text_kind(kind) != (chosen.letters[i] != 0)) continue;
-        uint32_t index = add_column(c, first, chosen.number[i]);
+        uint32_t index = find_or_add_column(c, first, chosen.number[i]);
         if (first + index == COLUMNS_MAX) return too_many(t);
         if (is_text_kind(kind)) {
             if (plan->text_count == COLUMNS_MAX) return too_many(t);
@@ -124,7 +124,7 @@ static int quantile_options(struct table *t, const struct glint_job_args *args, 
     for (uint32_t i = 0; i < medians.count + chosen.count && r == 0; i++) {
         const bool median = i < medians.count;
         const uint32_t number = median ? medians.number[i] : chosen.number[i - medians.count];
-        const uint32_t column = add_column(c, first, number);
+        const uint32_t column = find_or_add_column(c, first, number);
         if (first + column == COLUMNS_MAX) return too_many(t);
         struct glint_slice rest = {(const uint8_t *)list, list != NULL ? strlen(list) : 0};
         struct number at = half;
@@ -148,8 +148,8 @@ static int kind_options_of(struct table *t, const struct glint_job_args *args,
     return r;
 }
 
-static int read_plan(struct table *t, const struct glint_job_args *args, struct columns *c,
-                     struct agg_plan *plan)
+static int read_agg_plan(struct table *t, const struct glint_job_args *args, struct columns *c,
+                         struct agg_plan *plan)
 {
     static const enum agg_kind variances[] = {AGG_VARIANCE, AGG_VARIANCE_POP, AGG_STDDEV,
                                               AGG_STDDEV_POP},
@@ -200,7 +200,7 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
     struct columns columns = {.count = 0};
     struct agg_plan plan = {.by = 0};
     if (table_open(g, args, args->positional[0], &table) != 0 ||
-        read_plan(&table, args, &columns, &plan) != 0)
+        read_agg_plan(&table, args, &columns, &plan) != 0)
         return glint_error(g)->code;
     struct glint_args *row_args = function_args(&table, &columns, &plan, 0);
     struct glint_rdd *inputs = glint_map(table_rows(&table), &agg_row, row_args);

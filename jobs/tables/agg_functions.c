@@ -67,8 +67,8 @@ static int add_row_texts(struct agg_row_state *s, struct glint_task *task,
     return e;
 }
 
-static int row_each(struct glint_task *task, void *state, const struct glint_record *in,
-                    struct glint_emitter *out)
+static int emit_agg_row(struct glint_task *task, void *state, const struct glint_record *in,
+                        struct glint_emitter *out)
 {
     struct agg_row_state *s = state;
     struct glint_slice fields[COLUMNS_MAX];
@@ -83,8 +83,8 @@ static int row_each(struct glint_task *task, void *state, const struct glint_rec
     return e;
 }
 
-static int value_each(struct glint_task *task, void *state, const struct glint_record *in,
-                      struct glint_emitter *out)
+static int emit_distinct_value(struct glint_task *task, void *state, const struct glint_record *in,
+                               struct glint_emitter *out)
 {
     struct agg_row_state *s = state;
     struct glint_slice fields[COLUMNS_MAX];
@@ -96,8 +96,8 @@ static int value_each(struct glint_task *task, void *state, const struct glint_r
     return 0;
 }
 
-static int seen_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int emit_group_of_value(struct glint_task *task, void *state, const struct glint_record *in,
+                               struct glint_emitter *out)
 {
     struct agg_row_state *s = state;
     (void)task;
@@ -114,21 +114,21 @@ const struct glint_function agg_row = {.name = "agg.row",
                                        .out = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
                                        .state_size = sizeof(struct agg_row_state),
                                        .open = agg_open_row,
-                                       .each = row_each};
+                                       .each = emit_agg_row};
 const struct glint_function agg_value = {.name = "agg.value",
                                          .kind = GLINT_KIND_FLAT_MAP,
                                          .in = GLINT_ELEMENTS(GLINT_TEXT),
                                          .out = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
                                          .state_size = sizeof(struct agg_row_state),
                                          .open = agg_open_row,
-                                         .each = value_each};
+                                         .each = emit_distinct_value};
 const struct glint_function agg_seen = {.name = "agg.seen",
                                         .kind = GLINT_KIND_MAP,
                                         .in = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
                                         .out = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
                                         .state_size = sizeof(struct agg_row_state),
                                         .open = agg_open_row,
-                                        .each = seen_each};
+                                        .each = emit_group_of_value};
 
 /* ---- agg.merge: accumulators
  *
@@ -243,7 +243,7 @@ static int check_input(struct glint_task *task, const struct agg_plan *p, struct
     return 0;
 }
 
-static int64_t load_count(const uint8_t *acc, int64_t index)
+static int64_t load_agg_count(const uint8_t *acc, int64_t index)
 {
     int64_t count;
     memcpy(&count, acc + (uint64_t)index * sizeof count, sizeof count);
@@ -252,7 +252,7 @@ static int64_t load_count(const uint8_t *acc, int64_t index)
 
 static void add_agg_count(uint8_t *acc, int64_t index, int64_t by)
 {
-    const int64_t count = load_count(acc, index) + by;
+    const int64_t count = load_agg_count(acc, index) + by;
     memcpy(acc + (uint64_t)index * sizeof count, &count, sizeof count);
 }
 
@@ -295,7 +295,7 @@ static void add_columns(struct column_acc *c, const struct column_acc *other)
     add_inexact(c, other->inexact, other->scaled);
 }
 
-static int merge_open(struct glint_task *task, void *state)
+static int agg_merge_init(struct glint_task *task, void *state)
 {
     return agg_open_plan(task, &((struct agg_merge_state *)state)->plan);
 }
@@ -318,8 +318,8 @@ static void merge_numbers(const struct agg_plan *p, uint8_t *acc, const uint8_t 
     }
 }
 
-static int merge_merge(struct glint_task *task, void *state, struct glint_acc *acc,
-                       const union glint_value *value)
+static int agg_merge_row(struct glint_task *task, void *state, struct glint_acc *acc,
+                         const union glint_value *value)
 {
     struct agg_merge_state *s = state;
     const struct agg_plan *p = &s->plan;
@@ -341,8 +341,8 @@ static int merge_merge(struct glint_task *task, void *state, struct glint_acc *a
                                (struct glint_slice){rest.data + size, rest.size - size});
 }
 
-static int merge_create(struct glint_task *task, void *state, struct glint_acc *acc,
-                        const union glint_value *value)
+static int agg_create_accumulator(struct glint_task *task, void *state, struct glint_acc *acc,
+                                  const union glint_value *value)
 {
     static const uint8_t zeros[ACC_BYTES_MAX];
     const struct number none = {.decimals = NUMBER_NONE};
@@ -356,7 +356,7 @@ static int merge_create(struct glint_task *task, void *state, struct glint_acc *
         memcpy(bytes + quantile_offset(p, i), &none, sizeof none);
     for (uint32_t i = 0; i < p->text_count; i++)
         memcpy(bytes + texts + i * sizeof no_text, &no_text, sizeof no_text);
-    return merge_merge(task, state, acc, value);
+    return agg_merge_row(task, state, acc, value);
 }
 
 /* The part of an accumulator before its texts. */
@@ -365,7 +365,7 @@ static void combine_numbers(const struct agg_plan *p, uint8_t *acc, const uint8_
     struct column_acc column, from;
     struct variance variance, more;
     struct number quantile;
-    for (int64_t i = 0; i <= p->distinct; i++) add_agg_count(acc, i, load_count(other, i));
+    for (int64_t i = 0; i <= p->distinct; i++) add_agg_count(acc, i, load_agg_count(other, i));
     for (uint32_t i = 0; i < p->numbers; i++) {
         memcpy(&column, acc + column_offset(p, i), sizeof column);
         memcpy(&from, other + column_offset(p, i), sizeof from);
@@ -385,8 +385,8 @@ static void combine_numbers(const struct agg_plan *p, uint8_t *acc, const uint8_
     }
 }
 
-static int merge_combine(struct glint_task *task, void *state, struct glint_acc *acc,
-                         const union glint_value *other)
+static int agg_combine_accumulators(struct glint_task *task, void *state, struct glint_acc *acc,
+                                    const union glint_value *other)
 {
     struct agg_merge_state *s = state;
     const struct agg_plan *p = &s->plan;
@@ -405,10 +405,10 @@ const struct glint_function agg_merge = {.name = "agg.merge",
                                          .in = {GLINT_ANY, GLINT_BYTES},
                                          .out = {GLINT_SAME, GLINT_BYTES},
                                          .state_size = sizeof(struct agg_merge_state),
-                                         .open = merge_open,
-                                         .create = merge_create,
-                                         .merge = merge_merge,
-                                         .combine = merge_combine};
+                                         .open = agg_merge_init,
+                                         .create = agg_create_accumulator,
+                                         .merge = agg_merge_row,
+                                         .combine = agg_combine_accumulators};
 
 /* ---- agg.line */
 
@@ -422,7 +422,7 @@ struct line_state {
     uint64_t capacity;
 };
 
-static int line_open(struct glint_task *task, void *state)
+static int agg_line_init(struct glint_task *task, void *state)
 {
     struct line_state *s = state;
     int e = agg_open_plan(task, &s->plan);
@@ -482,8 +482,8 @@ static size_t format_output(char *out, const struct line_state *s, struct agg_ou
 {
     struct number quantile;
     switch (output.kind) {
-    case AGG_COUNT: return text_format_i64(out, load_count(acc, 0));
-    case AGG_DISTINCT: return text_format_i64(out, load_count(acc, 1 + output.index));
+    case AGG_COUNT: return text_format_i64(out, load_agg_count(acc, 0));
+    case AGG_DISTINCT: return text_format_i64(out, load_agg_count(acc, 1 + output.index));
     case AGG_VARIANCE:
     case AGG_VARIANCE_POP:
     case AGG_STDDEV:
@@ -501,8 +501,8 @@ static size_t format_output(char *out, const struct line_state *s, struct agg_ou
     }
 }
 
-static int line_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int emit_agg_line(struct glint_task *task, void *state, const struct glint_record *in,
+                         struct glint_emitter *out)
 {
     struct line_state *s = state;
     const struct glint_slice group = in->key.bytes, acc = in->value.bytes;
@@ -543,5 +543,5 @@ const struct glint_function agg_line = {.name = "agg.line",
                                         .in = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
                                         .out = GLINT_ELEMENTS(GLINT_TEXT),
                                         .state_size = sizeof(struct line_state),
-                                        .open = line_open,
-                                        .each = line_each};
+                                        .open = agg_line_init,
+                                        .each = emit_agg_line};

@@ -30,7 +30,7 @@ struct key_state {
     struct columns_joined joined;
 };
 
-static int key_open(struct glint_task *task, void *state)
+static int dedup_key_init(struct glint_task *task, void *state)
 {
     return columns_open(task, &((struct key_state *)state)->reader);
 }
@@ -46,8 +46,8 @@ static int find_dedup_key(struct key_state *s, struct glint_task *task, struct g
     return e == 0 ? 1 : e;
 }
 
-static int key_each(struct glint_task *task, void *state, const struct glint_record *in,
-                    struct glint_emitter *out)
+static int emit_dedup_key(struct glint_task *task, void *state, const struct glint_record *in,
+                          struct glint_emitter *out)
 {
     struct glint_record record = {.value = in->value};
     int e = find_dedup_key(state, task, in->value.bytes, &record.key.bytes);
@@ -60,8 +60,8 @@ static const struct glint_function key = {.name = "dedup.key",
                                           .in = GLINT_ELEMENTS(GLINT_TEXT),
                                           .out = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
                                           .state_size = sizeof(struct key_state),
-                                          .open = key_open,
-                                          .each = key_each};
+                                          .open = dedup_key_init,
+                                          .each = emit_dedup_key};
 
 /* ---- dedup.unseen */
 
@@ -75,11 +75,11 @@ struct unseen_state {
     int seen, dropped, probably_missing; /* counters */
 };
 
-static int unseen_open(struct glint_task *task, void *state)
+static int unseen_keys_init(struct glint_task *task, void *state)
 {
     struct unseen_state *s = state;
     int64_t n, m, k;
-    int e = key_open(task, &s->key);
+    int e = dedup_key_init(task, &s->key);
     if (e == 0) e = glint_arg_i64(task, "n", &n);
     if (e == 0) e = glint_arg_i64(task, "m", &m);
     if (e == 0) e = glint_arg_i64(task, "k", &k);
@@ -119,8 +119,8 @@ static void estimate_missing(struct unseen_state *s)
     s->recent = 0;
 }
 
-static int unseen_each(struct glint_task *task, void *state, const struct glint_record *in,
-                       struct glint_emitter *out)
+static int emit_if_unseen(struct glint_task *task, void *state, const struct glint_record *in,
+                          struct glint_emitter *out)
 {
     struct unseen_state *s = state;
     struct glint_slice id;
@@ -139,7 +139,7 @@ static int unseen_each(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
-static int unseen_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int add_unseen_estimate(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     struct unseen_state *s = state;
     double missing = (double)s->rows_dropped; /* of a full filter nothing better is known */
@@ -155,15 +155,15 @@ static const struct glint_function unseen = {.name = "dedup.unseen",
                                              .in = GLINT_ELEMENTS(GLINT_TEXT),
                                              .out = GLINT_ELEMENTS(GLINT_TEXT),
                                              .state_size = sizeof(struct unseen_state),
-                                             .open = unseen_open,
-                                             .each = unseen_each,
-                                             .end = unseen_end};
+                                             .open = unseen_keys_init,
+                                             .each = emit_if_unseen,
+                                             .end = add_unseen_estimate};
 
 /* ---- The plan */
 
 /* Sizes the filter for --keys different keys, or for the rows of the input. */
-static int size_filter(const struct table *t, const struct glint_job_args *args,
-                       struct bloom_params *out)
+static int size_dedup_filter(const struct table *t, const struct glint_job_args *args,
+                             struct bloom_params *out)
 {
     const double p = glint_job_f64(t->g, args, "bloom");
     int64_t n = 0;
@@ -186,7 +186,7 @@ static int size_filter(const struct table *t, const struct glint_job_args *args,
                        (unsigned long long)room);
 }
 
-static void note_missing(struct glint *g, const struct bloom_params *params)
+static void note_dropped_new_rows(struct glint *g, const struct bloom_params *params)
 {
     glint_note(g,
                "dropped %lld of %lld rows; about %lld of them had a new key, by the filter's false "
@@ -197,18 +197,18 @@ static void note_missing(struct glint *g, const struct bloom_params *params)
                params->k);
 }
 
-static int run_bloom(const struct table *t, const struct glint_job_args *args,
-                     struct glint_args *key_args)
+static int run_bloom_dedup(const struct table *t, const struct glint_job_args *args,
+                           struct glint_args *key_args)
 {
     struct bloom_params params;
-    if (size_filter(t, args, &params) != 0) return glint_error(t->g)->code;
+    if (size_dedup_filter(t, args, &params) != 0) return glint_error(t->g)->code;
     glint_args_i64(key_args, "n", (int64_t)params.n);
     glint_args_i64(key_args, "m", (int64_t)params.m);
     glint_args_i64(key_args, "k", params.k);
     struct glint_rdd *lines = glint_coalesce(table_rows(t), 1);
     int r = row_output_save(glint_map_partitions(lines, &unseen, key_args), t->lines, args,
                             args->positional[1]);
-    if (r == 0 && !glint_explaining(t->g)) note_missing(t->g, &params);
+    if (r == 0 && !glint_explaining(t->g)) note_dropped_new_rows(t->g, &params);
     return glint_error(t->g)->code;
 }
 
@@ -220,10 +220,10 @@ static int dedup_run(struct glint *g, const struct glint_job_args *args)
         columns_option(&table, args, "by", "", &columns) != 0)
         return glint_error(g)->code;
     const bool lines = columns.count == 0;
-    if (lines) columns_add_line(&columns);
+    if (lines) columns_add_whole_line(&columns);
     struct glint_args *key_args = glint_args(g);
     columns_args(key_args, &table, &columns);
-    if (glint_job_option(args, "bloom") != NULL) return run_bloom(&table, args, key_args);
+    if (glint_job_option(args, "bloom") != NULL) return run_bloom_dedup(&table, args, key_args);
     struct glint_rdd *keyed = glint_map(table_rows(&table), &key, key_args);
     struct glint_rdd *kept = lines ? glint_distinct(table_rows(&table))
                                    : glint_values(glint_reduce_by_key(keyed, &GLINT_FIRST, NULL));

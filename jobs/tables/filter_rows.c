@@ -27,7 +27,7 @@ struct keep_state {
     uint8_t *hit;                     /* [filter][row] */
 };
 
-static int keep_open(struct glint_task *task, void *state)
+static int filter_rows_init(struct glint_task *task, void *state)
 {
     struct keep_state *s = state;
     int e = columns_open(task, &s->reader);
@@ -42,15 +42,15 @@ static int keep_open(struct glint_task *task, void *state)
     return s->hit != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
-static void keep_close(struct glint_task *task, void *state)
+static void filter_rows_fini(struct glint_task *task, void *state)
 {
     (void)task;
     bloom_set_fini(&((struct keep_state *)state)->set);
 }
 
 /* Finds the ids of all rows, without bad ones that are skipped. Returns 0 or a code. */
-static int find_ids(struct keep_state *s, struct glint_task *task, const struct glint_column *lines,
-                    uint32_t count, struct bloom_rows *out)
+static int find_id_columns(struct keep_state *s, struct glint_task *task,
+                           const struct glint_column *lines, uint32_t count, struct bloom_rows *out)
 {
     struct glint_slice id;
     const uint8_t *base = lines->base;
@@ -76,7 +76,7 @@ static int find_ids(struct keep_state *s, struct glint_task *task, const struct 
 }
 
 /* hit[i]: the chosen filter, or any one, may contain row i. */
-static void look_up(struct keep_state *s, const struct bloom_rows *rows)
+static void look_up_ids(struct keep_state *s, const struct bloom_rows *rows)
 {
     if (s->chosen != ANY_FILTER) {
         bloom_set_contains_rows(&s->set, rows, s->hit);
@@ -87,17 +87,17 @@ static void look_up(struct keep_state *s, const struct bloom_rows *rows)
         for (uint32_t i = 0; i < rows->rows; i++) s->hit[i] |= s->hit[f * FIELDS_ROWS_MAX + i];
 }
 
-static int keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      uint16_t *out_rows, uint32_t *out_count)
+static int select_filtered_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                                uint16_t *out_rows, uint32_t *out_count)
 {
     struct keep_state *s = state;
     struct bloom_rows rows;
     uint32_t kept = 0;
     *out_count = 0;
     assert(in->rows <= FIELDS_ROWS_MAX);
-    int e = find_ids(s, task, &in->value, in->rows, &rows);
+    int e = find_id_columns(s, task, &in->value, in->rows, &rows);
     if (e != 0) return e;
-    if (rows.rows > 0) look_up(s, &rows);
+    if (rows.rows > 0) look_up_ids(s, &rows);
     for (uint32_t i = 0; i < rows.rows; i++) {
         out_rows[kept] = s->row[i];
         kept += (s->hit[i] != 0 && !s->null[i]) != (s->drop != 0);
@@ -111,9 +111,9 @@ static const struct glint_function keep = {.name = "filter_rows.keep",
                                            .in = {GLINT_ANY, GLINT_TEXT},
                                            .out = {GLINT_SAME, GLINT_SAME},
                                            .state_size = sizeof(struct keep_state),
-                                           .open = keep_open,
-                                           .keep_batch = keep_batch,
-                                           .close = keep_close};
+                                           .open = filter_rows_init,
+                                           .keep_batch = select_filtered_rows,
+                                           .close = filter_rows_fini};
 
 /* ---- The plan */
 
@@ -124,8 +124,8 @@ struct stored {
     int64_t chosen; /* by --filter-key, or ANY_FILTER */
 };
 
-static int choose_filter(struct glint *g, const struct glint_job_args *args, const char *path,
-                         struct stored *s)
+static int choose_stored_filter(struct glint *g, const struct glint_job_args *args,
+                                const char *path, struct stored *s)
 {
     const char *name = glint_job_option(args, "filter-key");
     s->chosen = ANY_FILTER;
@@ -143,7 +143,7 @@ static int choose_filter(struct glint *g, const struct glint_job_args *args, con
 }
 
 /* Reads all filters. Returns 0 or the context's code. */
-static int read_filters(struct glint *g, const struct glint_job_args *args, struct stored *s)
+static int read_stored_filters(struct glint *g, const struct glint_job_args *args, struct stored *s)
 {
     const char *path = glint_job_option(args, "with");
     const bool text = strcmp(glint_job_option(args, "key-type"), "text") == 0;
@@ -153,7 +153,7 @@ static int read_filters(struct glint *g, const struct glint_job_args *args, stru
     const struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
     struct glint_rdd *filters = glint_msgpack_file(g, path, schema);
     int r = sizes_from_filters(filters, text, path, &s->sizes);
-    if (r == 0) r = choose_filter(g, args, path, s);
+    if (r == 0) r = choose_stored_filter(g, args, path, s);
     if (r != 0) return r;
     s->rates = glint_alloc(g, s->sizes.count * sizeof *s->rates);
     if (s->rates != NULL)
@@ -162,7 +162,7 @@ static int read_filters(struct glint *g, const struct glint_job_args *args, stru
 }
 
 /* The share of other ids that are treated as if they were in a filter. */
-static void note_rate(struct glint *g, const struct stored *s)
+static void note_false_positive_rate(struct glint *g, const struct stored *s)
 {
     double none = 1;
     for (uint32_t i = 0; i < s->sizes.count; i++)
@@ -181,7 +181,7 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
     if (r == 0) r = columns_option(&table, args, "id-column", "", &columns);
     if (r == 0 && columns.count != 1)
         r = glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--id-column: more than one column");
-    if (r == 0) r = read_filters(g, args, &stored);
+    if (r == 0) r = read_stored_filters(g, args, &stored);
     if (r == 0) {
         struct glint_args *keep_args = glint_args(g);
         columns_args(keep_args, &table, &columns);
@@ -191,7 +191,7 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
         struct glint_rdd *kept = glint_filter(table_rows(&table), &keep, keep_args);
         r = row_output_save(kept, table.lines, args, args->positional[1]);
     }
-    if (r == 0 && !glint_explaining(g)) note_rate(g, &stored);
+    if (r == 0 && !glint_explaining(g)) note_false_positive_rate(g, &stored);
     glint_free(stored.rates);
     sizes_fini(&stored.sizes);
     return glint_error(g)->code;

@@ -102,7 +102,7 @@ struct keep_state {
     struct glint_buffer plain;
 };
 
-static bool is_fixed(int64_t flags)
+static bool is_fixed_string_search(int64_t flags)
 {
     return (flags & (GREP_REGEX | GREP_IGNORE_CASE)) == 0;
 }
@@ -115,7 +115,7 @@ static uint32_t pattern_options(int64_t flags)
     return options | PCRE2_NEVER_UTF | PCRE2_DOLLAR_ENDONLY;
 }
 
-static int keep_open(struct glint_task *task, void *state)
+static int grep_init(struct glint_task *task, void *state)
 {
     struct keep_state *s = state;
     size_t offset;
@@ -125,14 +125,14 @@ static int keep_open(struct glint_task *task, void *state)
     if (e == 0 && (s->flags & GREP_COLUMN) != 0) e = columns_open(task, &s->reader);
     if (e == 0 && (s->flags & GREP_COLUMN) != 0)
         e = glint_arg_slice(task, "null_text", &s->null_text);
-    if (e != 0 || is_fixed(s->flags)) return e;
+    if (e != 0 || is_fixed_string_search(s->flags)) return e;
     s->pattern.memory = pcre2_general_context_create(allocate_for_task, free_for_task, task);
     e = pattern_compile(&s->pattern, s->text, pattern_options(s->flags), &offset);
     if (e == 0 && pattern_prepare(&s->pattern)) return 0;
     return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "a pattern cannot be compiled");
 }
 
-static void keep_close(struct glint_task *task, void *state)
+static void grep_fini(struct glint_task *task, void *state)
 {
     (void)task;
     pattern_fini(&((struct keep_state *)state)->pattern);
@@ -140,8 +140,8 @@ static void keep_close(struct glint_task *task, void *state)
 
 /* Returns 1 if the text matches, 0 if not, or a code: too many steps are an error of the row. A bad
  * row that is skipped sets *out_bad. */
-static int find_pattern(const struct keep_state *s, struct glint_task *task,
-                        struct glint_slice text, struct glint_slice row, bool *out_bad)
+static int find_pattern_in_text(const struct keep_state *s, struct glint_task *task,
+                                struct glint_slice text, struct glint_slice row, bool *out_bad)
 {
     const struct pattern *p = &s->pattern;
     int r = pcre2_match(p->code, text.data, text.size, 0, 0, p->match, p->limits);
@@ -155,7 +155,7 @@ static int find_pattern(const struct keep_state *s, struct glint_task *task,
 
 /* Other jobs read the same records as bad rows. Returns 1, 0 if it was bad and skipped, or a code.
  */
-static int check_record(struct keep_state *s, struct glint_task *task, struct glint_slice row)
+static int check_csv_record(struct keep_state *s, struct glint_task *task, struct glint_slice row)
 {
     uint64_t size;
     s->plain.size = 0;
@@ -173,7 +173,7 @@ static int keep_matching_row(struct keep_state *s, struct glint_task *task, stru
     struct glint_slice field = row;
     bool bad = false;
     if (s->delimiter != 0) {
-        int e = check_record(s, task, row);
+        int e = check_csv_record(s, task, row);
         if (e <= 0) return e;
     }
     if ((s->flags & GREP_COLUMN) != 0) {
@@ -181,23 +181,23 @@ static int keep_matching_row(struct keep_state *s, struct glint_task *task, stru
         if (e <= 0) return e;
         if (nulls_is(s->reader.null, field)) field = s->null_text;
     }
-    const int found = is_fixed(s->flags)
+    const int found = is_fixed_string_search(s->flags)
                           ? s->text.size == 0 ||
                                 memmem(field.data, field.size, s->text.data, s->text.size) != NULL
-                          : find_pattern(s, task, field, row, &bad);
+                          : find_pattern_in_text(s, task, field, row, &bad);
     if (found < 0 || bad) return found;
     return found != ((s->flags & GREP_INVERT) != 0);
 }
 
-static int keep_each(struct glint_task *task, void *state, const struct glint_record *in)
+static int keep_if_matching(struct glint_task *task, void *state, const struct glint_record *in)
 {
     return keep_matching_row(state, task, in->value.bytes);
 }
 
 /* Consecutive lines: searches all of them at once, and finds the line of each hit. The text has no
  * line end, so a hit is inside one line. */
-static uint32_t keep_lines(const struct keep_state *s, const struct glint_column *lines,
-                           uint32_t rows, uint16_t *out_rows)
+static uint32_t select_matching_lines(const struct keep_state *s, const struct glint_column *lines,
+                                      uint32_t rows, uint16_t *out_rows)
 {
     const bool invert = (s->flags & GREP_INVERT) != 0;
     const uint8_t *at = lines->base + lines->start[0], *end = lines->base + lines->end[rows - 1];
@@ -216,16 +216,16 @@ static uint32_t keep_lines(const struct keep_state *s, const struct glint_column
     return kept;
 }
 
-static int keep_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      uint16_t *out_rows, uint32_t *out_count)
+static int select_matching_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                                uint16_t *out_rows, uint32_t *out_count)
 {
     struct keep_state *s = state;
     const struct glint_column *lines = &in->value;
     uint32_t kept = 0;
     *out_count = 0;
-    if (is_fixed(s->flags) && (s->flags & GREP_COLUMN) == 0 && s->text.size > 0 && in->rows > 0 &&
-        lines->start != NULL && lines->lines == lines->start && s->delimiter == 0) {
-        *out_count = keep_lines(s, lines, in->rows, out_rows);
+    if (is_fixed_string_search(s->flags) && (s->flags & GREP_COLUMN) == 0 && s->text.size > 0 &&
+        in->rows > 0 && lines->start != NULL && lines->lines == lines->start && s->delimiter == 0) {
+        *out_count = select_matching_lines(s, lines, in->rows, out_rows);
         return 0;
     }
     for (uint32_t row = 0; row < in->rows; row++) {
@@ -244,10 +244,10 @@ static const struct glint_function keep = {.name = "grep.keep",
                                            .in = {GLINT_ANY, GLINT_TEXT},
                                            .out = {GLINT_SAME, GLINT_SAME},
                                            .state_size = sizeof(struct keep_state),
-                                           .open = keep_open,
-                                           .keep = keep_each,
-                                           .keep_batch = keep_batch,
-                                           .close = keep_close};
+                                           .open = grep_init,
+                                           .keep = keep_if_matching,
+                                           .keep_batch = select_matching_rows,
+                                           .close = grep_fini};
 
 /* ---- The plan */
 
@@ -261,7 +261,9 @@ static int check_pattern(struct glint *g, const char *text, int64_t flags, bool 
     if (!csv && memchr(text, '\n', pattern.size) != NULL)
         glint_abort(g, GLINT_E_BAD_VALUE, "use a pattern without line ends",
                     "PATTERN contains a line end, which no line contains");
-    int error = is_fixed(flags) ? 0 : pattern_compile(&p, pattern, pattern_options(flags), &offset);
+    int error = is_fixed_string_search(flags)
+                    ? 0
+                    : pattern_compile(&p, pattern, pattern_options(flags), &offset);
     if (error != 0) {
         PCRE2_UCHAR reason[256] = "";
         pcre2_get_error_message(error, reason, sizeof reason);
@@ -284,8 +286,8 @@ static int64_t read_flags(const struct glint_job_args *args)
 }
 
 /* The records of CSV as they are in the files. Returns 0 or the context's code. */
-static int open_records(struct glint *g, const struct glint_job_args *args, const char *paths,
-                        uint8_t csv, struct table *out)
+static int read_csv_records(struct glint *g, const struct glint_job_args *args, const char *paths,
+                            uint8_t csv, struct table *out)
 {
     struct glint_rdd *records = glint_with_csv_records(glint_text_file(g, paths), (char)csv);
     *out = (struct table){.g = g, .paths = paths, .lines = records};
@@ -312,7 +314,7 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
                            "PATTERN is searched in them as they are in the file");
     const bool records =
         csv != 0 && csv != FIELDS_JSON && csv != FIELDS_COLUMNS && (flags & GREP_COLUMN) == 0;
-    if ((records ? open_records(g, args, paths[1], csv, &table)
+    if ((records ? read_csv_records(g, args, paths[1], csv, &table)
                  : table_open(g, args, paths[1], &table)) != 0 ||
         columns_option(&table, args, "column", "", &columns) != 0)
         return glint_error(g)->code;

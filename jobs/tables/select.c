@@ -35,7 +35,7 @@ struct select_state {
 };
 
 /* Reads one item, whose instructions follow `used` others. Returns their number; 0: not valid. */
-static uint32_t read_item(struct select_state *s, struct glint_slice bytes, uint32_t used)
+static uint32_t decode_select_item(struct select_state *s, struct glint_slice bytes, uint32_t used)
 {
     assert(s->count < ITEMS_MAX && used <= EXPRESSION_CODE_MAX);
     struct select_item *const item = &s->items[s->count++];
@@ -49,7 +49,7 @@ static uint32_t read_item(struct select_state *s, struct glint_slice bytes, uint
     return count;
 }
 
-static int select_open(struct glint_task *task, void *state)
+static int select_function_init(struct glint_task *task, void *state)
 {
     struct select_state *s = state;
     struct glint_slice items;
@@ -64,7 +64,7 @@ static int select_open(struct glint_task *task, void *state)
         if (has_size) memcpy(&size, items.data + at, sizeof size);
         at += sizeof size;
         if (has_size && s->count < ITEMS_MAX && size <= items.size - at)
-            count = read_item(s, (struct glint_slice){items.data + at, size}, used);
+            count = decode_select_item(s, (struct glint_slice){items.data + at, size}, used);
         if (count == 0)
             return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the columns are not valid");
         used += count;
@@ -74,8 +74,8 @@ static int select_open(struct glint_task *task, void *state)
 }
 
 /* What a value is in a row; `digits` has room for a number. */
-static struct glint_slice value_text(const struct select_state *s,
-                                     const struct expression_value *value, char *digits)
+static struct glint_slice text_of_value(const struct select_state *s,
+                                        const struct expression_value *value, char *digits)
 {
     static const char *const words[] = {"false", "true"};
     switch (value->type) {
@@ -89,15 +89,15 @@ static struct glint_slice value_text(const struct select_state *s,
     return (struct glint_slice){(const uint8_t *)digits, number_format(digits, &value->number)};
 }
 
-static int emit_header(struct select_state *s, struct glint_emitter *out)
+static int emit_header_once(struct select_state *s, struct glint_emitter *out)
 {
     s->started = true;
     if (s->header.size > 0) glint_emit_text(out, s->header);
     return 0;
 }
 
-static int select_each(struct glint_task *task, void *state, const struct glint_record *in,
-                       struct glint_emitter *out)
+static int emit_selected_columns(struct glint_task *task, void *state,
+                                 const struct glint_record *in, struct glint_emitter *out)
 {
     struct select_state *s = state;
     const struct glint_slice row = in->value.bytes;
@@ -105,7 +105,7 @@ static int select_each(struct glint_task *task, void *state, const struct glint_
     struct expression_value value;
     struct expression_problem problem;
     char digits[NUMBER_FORMAT_MAX];
-    if (!s->started) emit_header(s, out);
+    if (!s->started) emit_header_once(s, out);
     int e = columns_find(&s->reader, task, row, fields);
     if (e <= 0) return e;
     s->row.size = 0;
@@ -115,7 +115,7 @@ static int select_each(struct glint_task *task, void *state, const struct glint_
         if (item->expression.count == 0)
             text = fields[item->column];
         else if (expression_evaluate(&item->expression, fields, &value, &problem))
-            text = value_text(s, &value, digits);
+            text = text_of_value(s, &value, digits);
         else
             return where_bad_row(&s->reader, task, row, fields, &problem);
         if (i > 0) e = glint_append(task, &s->row, &s->reader.delimiter, 1);
@@ -126,11 +126,11 @@ static int select_each(struct glint_task *task, void *state, const struct glint_
     return 0;
 }
 
-static int select_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int emit_header_without_rows(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     struct select_state *s = state;
     (void)task;
-    return s->started ? 0 : emit_header(s, out);
+    return s->started ? 0 : emit_header_once(s, out);
 }
 
 static const struct glint_function select_row = {.name = "select.row",
@@ -138,9 +138,9 @@ static const struct glint_function select_row = {.name = "select.row",
                                                  .in = GLINT_ELEMENTS(GLINT_TEXT),
                                                  .out = GLINT_ELEMENTS(GLINT_TEXT),
                                                  .state_size = sizeof(struct select_state),
-                                                 .open = select_open,
-                                                 .each = select_each,
-                                                 .end = select_end};
+                                                 .open = select_function_init,
+                                                 .each = emit_selected_columns,
+                                                 .end = emit_header_without_rows};
 
 /* ---- The plan */
 
@@ -153,14 +153,14 @@ struct select_plan {
 };
 
 /* Whether a row can have the text as a field. */
-static bool fits_row(const struct table *t, struct glint_slice text)
+static bool text_fits_row(const struct table *t, struct glint_slice text)
 {
     const bool line_end = t->csv == 0 && memchr(text.data, '\n', text.size) != NULL;
     return !line_end && memchr(text.data, t->delimiter, text.size) == NULL;
 }
 
 /* The whole row, as one more column. */
-static void read_star(struct select_plan *p, struct expression_source *s)
+static void parse_star_item(struct select_plan *p, struct expression_source *s)
 {
     struct columns *c = &p->columns.columns;
     uint8_t head[EXPRESSION_HEAD_BYTES] = {EXPRESSION_COLUMN, EXPRESSION_TEXT};
@@ -174,14 +174,14 @@ static void read_star(struct select_plan *p, struct expression_source *s)
         expression_fail(s, "more than %d columns", COLUMNS_MAX);
         return;
     }
-    if (at == c->count) columns_add_line(c);
+    if (at == c->count) columns_add_whole_line(c);
     memcpy(head + 2, &at, sizeof at);
     memcpy(s->code, head, sizeof head);
     s->code_size = sizeof head;
     expression_next_token(s);
 }
 
-static void read_expression(struct select_plan *p, struct expression_source *s)
+static void parse_expression_item(struct select_plan *p, struct expression_source *s)
 {
     const enum expression_type type = expression_compile(s, false);
     const uint8_t *const code = s->code;
@@ -189,15 +189,15 @@ static void read_expression(struct select_plan *p, struct expression_source *s)
     if (type == EXPRESSION_TIME)
         expression_fail(s, "a time is no column: write it as a text, such as '2026-01-31'");
     if (type == EXPRESSION_TEXT && code[0] == EXPRESSION_PUSH &&
-        !fits_row(&p->table, (struct glint_slice){code + EXPRESSION_HEAD_BYTES,
-                                                  s->code_size - EXPRESSION_HEAD_BYTES}))
+        !text_fits_row(&p->table, (struct glint_slice){code + EXPRESSION_HEAD_BYTES,
+                                                       s->code_size - EXPRESSION_HEAD_BYTES}))
         expression_fail(s, "a text before this contains the delimiter or a line end");
 }
 
 /* Appends the name of an item: that after AS, or the text of the item, or for * those of the input.
  */
-static void add_name(struct select_plan *p, struct expression_source *s, struct glint_slice item,
-                     bool quoted)
+static void append_item_name(struct select_plan *p, struct expression_source *s,
+                             struct glint_slice item, bool quoted)
 {
     const bool star = item.size == 1 && item.data[0] == '*';
     if (expression_token_is(s, "AS")) {
@@ -212,7 +212,7 @@ static void add_name(struct select_plan *p, struct expression_source *s, struct 
     } else if (star) {
         item = glint_first_line(p->table.lines);
     }
-    if (!star && !fits_row(&p->table, item))
+    if (!star && !text_fits_row(&p->table, item))
         expression_fail(s, "the name before this contains the delimiter or a line end");
     if (p->count > 0) p->header[p->header_size++] = p->table.delimiter;
     for (uint64_t i = 0; i < item.size; i++) {
@@ -225,16 +225,16 @@ static void read_select_item(struct select_plan *p, struct expression_source *s)
 {
     const struct expression_token first = s->token;
     if (expression_token_is(s, "*"))
-        read_star(p, s);
+        parse_star_item(p, s);
     else
-        read_expression(p, s);
+        parse_expression_item(p, s);
     if (s->failed == 0 && p->count == ITEMS_MAX)
         expression_fail(s, "more than %d columns", ITEMS_MAX);
     if (s->failed != 0) return;
     const bool quoted =
         first.kind == EXPRESSION_TOKEN_QUOTED && s->code_size == EXPRESSION_HEAD_BYTES;
     const struct glint_slice text = {s->text.data + first.start, s->token.start - first.start};
-    add_name(p, s, quoted ? first.text : glint_trim(text), quoted);
+    append_item_name(p, s, quoted ? first.text : glint_trim(text), quoted);
     const uint32_t code_size = (uint32_t)s->code_size;
     assert(s->code_size <= EXPRESSION_CODE_BYTES(s->text.size));
     memcpy(p->items + p->items_size, &code_size, sizeof code_size);
@@ -245,7 +245,7 @@ static void read_select_item(struct select_plan *p, struct expression_source *s)
 
 /* Allocates room for what the list may become: names of its own, and those of the input for each
  * star. Returns 0 or the context's code. */
-static int allocate_lists(struct select_plan *p, const char *text)
+static int allocate_name_lists(struct select_plan *p, const char *text)
 {
     const uint64_t size = strlen(text), line = glint_first_line(p->table.lines).size;
     uint64_t stars = 0;
@@ -257,10 +257,10 @@ static int allocate_lists(struct select_plan *p, const char *text)
 }
 
 /* Reads --columns. Returns 0 or the context's code. */
-static int read_items(struct select_plan *p, const char *text)
+static int parse_select_items(struct select_plan *p, const char *text)
 {
     struct expression_source s;
-    if (allocate_lists(p, text) != 0) return glint_error(p->table.g)->code;
+    if (allocate_name_lists(p, text) != 0) return glint_error(p->table.g)->code;
     where_begin(&s, &p->columns, &p->table, "columns", text);
     for (;;) {
         read_select_item(p, &s);
@@ -272,7 +272,7 @@ static int read_items(struct select_plan *p, const char *text)
     return where_end(&s, &p->columns);
 }
 
-static struct glint_rdd *selected_rows(const struct select_plan *p, bool header)
+static struct glint_rdd *selected_rows_rdd(const struct select_plan *p, bool header)
 {
     struct glint_args *args = glint_args(p->table.g);
     columns_args(args, &p->table, &p->columns.columns);
@@ -291,10 +291,10 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
         r = glint_abort(g, GLINT_E_USAGE, "add --columns",
                         "--output-header without --columns needs --header");
     const bool all = columns == NULL && !header;
-    if (r == 0 && !all) r = read_items(&p, columns != NULL ? columns : "*");
+    if (r == 0 && !all) r = parse_select_items(&p, columns != NULL ? columns : "*");
     if (r == 0 && all)
         row_output_save(table_rows(&p.table), p.table.lines, args, args->positional[1]);
-    if (r == 0 && !all) glint_save_as_text_file(selected_rows(&p, header), args->positional[1]);
+    if (r == 0 && !all) glint_save_as_text_file(selected_rows_rdd(&p, header), args->positional[1]);
     glint_free(p.items);
     glint_free(p.header);
     return glint_error(g)->code;

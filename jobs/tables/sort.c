@@ -14,13 +14,13 @@
 
 /* ---- sort.key, sort.line */
 
-static int key_open(struct glint_task *task, void *state)
+static int sort_key_init(struct glint_task *task, void *state)
 {
     return sort_keys_open(task, state);
 }
 
-static int key_each(struct glint_task *task, void *state, const struct glint_record *in,
-                    struct glint_emitter *out)
+static int emit_sort_key(struct glint_task *task, void *state, const struct glint_record *in,
+                         struct glint_emitter *out)
 {
     struct glint_record record = {.value = in->value};
     int e = sort_keys_make(state, task, in->value.bytes, &record.key.bytes, NULL);
@@ -43,8 +43,8 @@ static const struct glint_function key = {.name = "sort.key",
                                           .in = GLINT_ELEMENTS(GLINT_TEXT),
                                           .out = GLINT_PAIRS(GLINT_BYTES, GLINT_TEXT),
                                           .state_size = sizeof(struct sort_keys),
-                                          .open = key_open,
-                                          .each = key_each};
+                                          .open = sort_key_init,
+                                          .each = emit_sort_key};
 static const struct glint_function line = {.name = "sort.line",
                                            .kind = GLINT_KIND_MAP,
                                            .in = GLINT_ELEMENTS(GLINT_TEXT),
@@ -92,7 +92,7 @@ static void apply_defaults(struct columns *c, const struct glint_job_args *args)
     uint8_t letters = 0;
     if (glint_job_option(args, "numeric") != NULL) letters |= SORT_NUMERIC;
     if (glint_job_option(args, "reverse") != NULL) letters |= SORT_REVERSE;
-    if (c->count == 0) columns_add_line(c);
+    if (c->count == 0) columns_add_whole_line(c);
     for (uint32_t i = 0; i < c->count; i++)
         if (c->letters[i] == 0) c->letters[i] = letters;
 }

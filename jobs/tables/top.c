@@ -36,7 +36,7 @@ struct best_state {
     uint64_t count, capacity, index, room;
 };
 
-static int best_open(struct glint_task *task, void *state)
+static int top_rows_init(struct glint_task *task, void *state)
 {
     struct best_state *s = state;
     int e = sort_keys_open(task, &s->keys);
@@ -58,7 +58,7 @@ static struct glint_slice top_entry_key(const struct entry *e)
     return (struct glint_slice){e->bytes, e->key_size};
 }
 
-static bool is_worse(const struct entry *a, const struct entry *b)
+static bool is_worse_entry(const struct entry *a, const struct entry *b)
 {
     const int r = compare_keys(top_entry_key(a), top_entry_key(b));
     return r != 0 ? r > 0 : a->index > b->index;
@@ -71,17 +71,17 @@ static void swap_entries(struct entry *a, struct entry *b)
     *b = c;
 }
 
-static void sift_up(struct entry *heap, uint64_t at)
+static void top_heap_sift_up(struct entry *heap, uint64_t at)
 {
-    for (; at > 0 && is_worse(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
+    for (; at > 0 && is_worse_entry(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
         swap_entries(&heap[at], &heap[(at - 1) / 2]);
 }
 
-static void sift_down(struct entry *heap, uint64_t count)
+static void top_heap_sift_down(struct entry *heap, uint64_t count)
 {
     for (uint64_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
-        if (child + 1 < count && is_worse(&heap[child + 1], &heap[child])) child++;
-        if (!is_worse(&heap[child], &heap[at])) return;
+        if (child + 1 < count && is_worse_entry(&heap[child + 1], &heap[child])) child++;
+        if (!is_worse_entry(&heap[child], &heap[at])) return;
         swap_entries(&heap[at], &heap[child]);
     }
 }
@@ -132,8 +132,8 @@ static int grow_heap(struct best_state *s, struct glint_task *task)
     return 0;
 }
 
-static int best_each(struct glint_task *task, void *state, const struct glint_record *in,
-                     struct glint_emitter *out)
+static int add_to_best_rows(struct glint_task *task, void *state, const struct glint_record *in,
+                            struct glint_emitter *out)
 {
     struct best_state *s = state;
     struct glint_slice key;
@@ -145,23 +145,23 @@ static int best_each(struct glint_task *task, void *state, const struct glint_re
     if (s->count == (uint64_t)s->rows_max) {
         if (compare_keys(key, top_entry_key(&s->heap[0])) >= 0) return 0;
         e = fill_entry(s, task, &s->heap[0], key, in->value.bytes);
-        if (e == 0) sift_down(s->heap, s->count);
+        if (e == 0) top_heap_sift_down(s->heap, s->count);
         return e;
     }
     e = s->count == s->capacity ? grow_heap(s, task) : 0;
     if (e == 0) e = fill_entry(s, task, &s->heap[s->count], key, in->value.bytes);
-    if (e == 0) sift_up(s->heap, s->count++);
+    if (e == 0) top_heap_sift_up(s->heap, s->count++);
     return e;
 }
 
 /* Emits the lines from the best to the worst: equal keys stay in the order of the input. */
-static int best_end(struct glint_task *task, void *state, struct glint_emitter *out)
+static int emit_best_rows(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     struct best_state *s = state;
     (void)task;
     for (uint64_t left = s->count; left > 1; left--) {
         swap_entries(&s->heap[0], &s->heap[left - 1]);
-        sift_down(s->heap, left - 1);
+        top_heap_sift_down(s->heap, left - 1);
     }
     for (uint64_t i = 0; i < s->count; i++) {
         const struct entry *e = &s->heap[i];
@@ -177,9 +177,9 @@ static const struct glint_function best = {.name = "top.best",
                                            .in = GLINT_ELEMENTS(GLINT_TEXT),
                                            .out = GLINT_PAIRS(GLINT_BYTES, GLINT_TEXT),
                                            .state_size = sizeof(struct best_state),
-                                           .open = best_open,
-                                           .each = best_each,
-                                           .end = best_end};
+                                           .open = top_rows_init,
+                                           .each = add_to_best_rows,
+                                           .end = emit_best_rows};
 
 /* ---- top.first */
 
@@ -187,7 +187,7 @@ struct first_state {
     int64_t rows_max, rows;
 };
 
-static int first_open(struct glint_task *task, void *state)
+static int first_rows_init(struct glint_task *task, void *state)
 {
     return glint_arg_i64(task, "rows", &((struct first_state *)state)->rows_max);
 }
@@ -204,7 +204,7 @@ static const struct glint_function first = {.name = "top.first",
                                             .in = {GLINT_ANY, GLINT_ANY},
                                             .out = {GLINT_SAME, GLINT_SAME},
                                             .state_size = sizeof(struct first_state),
-                                            .open = first_open,
+                                            .open = first_rows_init,
                                             .keep = first_keep};
 
 /* ---- --per: top.groupKey, top.groupPartition, top.firstOfGroup */
@@ -321,7 +321,7 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     if (columns.count == per && per == COLUMNS_MAX)
         return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--per: more than %d columns",
                            COLUMNS_MAX - 1);
-    if (columns.count == per) columns_add_line(&columns);
+    if (columns.count == per) columns_add_whole_line(&columns);
     uint8_t letters = 0;
     if (glint_job_option(args, "text") == NULL) letters |= SORT_NUMERIC;
     if (glint_job_option(args, "smallest") == NULL) letters |= SORT_REVERSE;

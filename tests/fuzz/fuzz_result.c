@@ -143,7 +143,7 @@ static int act(struct glint_rdd *rdd, unsigned which, struct glint_rows *rows)
     default: return glint_histogram(rdd, (const double[]){0, 1, 2}, 2, (int64_t[2]){0});
     }
     if (prepared == NULL || rdd_partition_count(prepared) == 0) return rdd->g->error.code;
-    return rdd_prepare_stage(prepared);
+    return rdd_prepare_all_in_stage(prepared);
 }
 
 static void run_action(unsigned which, unsigned schema)

@@ -33,7 +33,7 @@ static void seal(uint8_t *bytes, uint64_t size)
     while (size - at > RUN_BLOCK_HEADER_BYTES) {
         struct run_block b = run_block_decode_sizes(bytes + at);
         if (b.stored > size - at - RUN_BLOCK_HEADER_BYTES) break;
-        run_block_encode(bytes + at, b, at);
+        run_block_write_header(bytes + at, b, at);
         at += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
     }
 }

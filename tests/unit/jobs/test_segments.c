@@ -28,7 +28,7 @@ Test(segments, segment_numbers_cover_all_keys)
         cr_assert_eq(s.count, log2 == 9 ? 1 + 1 + 2 + 10 : s.count);
         int64_t number = 0;
         for (uint32_t key = 0; key < KEYS; key++)
-            for (uint64_t i = 0; i < bloom_segments(params[key].m, segments_size(&s)); i++) {
+            for (uint64_t i = 0; i < bloom_segments(params[key].m, segments_bits_each(&s)); i++) {
                 uint32_t found;
                 uint64_t index;
                 cr_assert(segments_find(&s, &sizes, number++, &found, &index));
@@ -53,8 +53,8 @@ Test(segments, index_width_follows_segment_size)
                  {24, 3, 0x030201}, {25, 4, 0x04030201}, {31, 4, 0x04030201}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct segments s = {.log2 = cases[i].log2};
-        cr_assert_eq(segments_width(&s), cases[i].width);
-        cr_assert_eq(segments_index(bytes, segments_mask(&s)), cases[i].index);
+        cr_assert_eq(segments_index_bytes(&s), cases[i].width);
+        cr_assert_eq(segments_read_index(bytes, segments_index_mask(&s)), cases[i].index);
     }
 }
 

@@ -172,7 +172,7 @@ Test(formats, files_equal_those_of_the_classes)
         cr_assert_eq(size, cases[i].size);
         cr_assert_eq(XXH64(file, size, 0), cases[i].hash, "%s", bloom_format_name(cases[i].format));
         cr_assert_null(bloom_format_decode(cases[i].format, file, size, &none, &back, &at));
-        cr_assert(bloom_params_alike(&back.params, &filter.params));
+        cr_assert(bloom_params_equal(&back.params, &filter.params));
         cr_assert_arr_eq(back.bits, filter.bits, bloom_bytes(filter.params.m));
         free(file);
         bloom_fini(&filter);
@@ -323,7 +323,7 @@ Test(formats, bits_have_the_given_parameters)
     uint64_t at;
     struct bloom_params params = {.scheme = BLOOM_SPARK, .n = 5, .m = 12, .k = 3};
     cr_assert_null(bloom_format_decode(BLOOM_FORMAT_BITS, data, 2, &params, &view, &at));
-    cr_assert(bloom_params_alike(&view.params, &params));
+    cr_assert(bloom_params_equal(&view.params, &params));
     cr_assert_eq(view.params.n, 5);
     cr_assert_eq(bloom_bits_set(&view), 12);
     params.m = 11;

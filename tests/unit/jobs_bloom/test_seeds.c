@@ -84,7 +84,7 @@ Test(seeds, published_seeds_give_published_indexes)
         bloom_indexes(&without, id, size, b);
         cr_assert_arr_eq(a, b, 5 * sizeof *a);
     }
-    cr_assert(!bloom_params_alike(&p, &without));
+    cr_assert(!bloom_params_equal(&p, &without));
 }
 
 Test(seeds, invalid_seeds_are_rejected)
@@ -155,11 +155,11 @@ Test(seeds, file_contains_seeds)
         uint64_t size;
         uint8_t *data = file_of(&p, &size);
         cr_assert_eq(bloom_decode(data, size, &view), BLOOM_OK);
-        cr_assert(bloom_params_alike(&view.params, &p) && view.params.n == 5);
+        cr_assert(bloom_params_equal(&view.params, &p) && view.params.n == 5);
         cr_assert_arr_eq(view.params.seeds, own, hashes[i] * BLOOM_SEED_BYTES);
         cr_assert(bloom_contains(&view, "a name", 6));
         put_seed(0, get_seed(0) + 1);
-        cr_assert(!bloom_params_alike(&view.params, &p));
+        cr_assert(!bloom_params_equal(&view.params, &p));
         free(data);
     }
 }
@@ -224,7 +224,7 @@ static void check_set(const struct bloom_params *params, uint32_t count)
     bloom_adder_flush(adder);
     for (uint32_t r = 0; r < in.rows.rows; r++) {
         struct bloom_filter f = bloom_set_filter(&expected, in.filter[r]);
-        cr_assert(bloom_params_alike(&f.params, &params[in.filter[r]]));
+        cr_assert(bloom_params_equal(&f.params, &params[in.filter[r]]));
         bloom_add(&f, in.data + in.start[r], in.end[r] - in.start[r]);
     }
     cr_assert_arr_eq(set.bits, expected.bits, set.bytes);

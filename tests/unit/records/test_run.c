@@ -272,7 +272,7 @@ static int read_first_record(struct glint_task *task, uint64_t size, struct run_
     at += codec_put_varint(at, size);
     first_block_bytes = (uint64_t)(at - first_block);
     uint32_t sizes = (uint32_t)(first_block_bytes - RUN_BLOCK_HEADER_BYTES);
-    run_block_encode(first_block, (struct run_block){sizes, sizes}, 0);
+    run_block_write_header(first_block, (struct run_block){sizes, sizes}, 0);
     struct run_part part = {.bytes = size / 64, .raw = sizes + size, .records = 1};
     source = (struct run_source){.bytes = part.bytes, .read = read_part, .name = "a long record"};
     int r = run_reader_open(out, task, (struct run_slice){&source, part, false});
