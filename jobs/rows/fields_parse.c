@@ -318,7 +318,7 @@ static int take_key(const struct fields *f, struct glint_task *task,
     if (f->key == FIELDS_NONE || f->key == FIELDS_TEXT) return 1;
     if (key_cell->type == GLINT_TEXT) {
         shown = key_cell->value.bytes;
-        reason = key_parse(f, shown, out);
+        reason = parse_key_field(f, shown, out);
     } else if (key_cell->type == GLINT_F64) {
         const double number = key_cell->value.f64;
         if (f->key == FIELDS_INT)
