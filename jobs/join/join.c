@@ -173,7 +173,7 @@ struct glint_args *join_function_args(const struct join *j, enum join_side side)
         fields_args(args, &fields);
     else
         columns_args(args, &j->tables[side], &j->keys[side]);
-    glint_args_i64(args, "read_key_columns", j->keys[side].count);
+    glint_args_i64(args, "key_columns", j->keys[side].count);
     glint_args_i64(args, "ints", j->ints);
     glint_args_i64(args, "type", j->type);
     glint_args_i64(args, "side", side);

@@ -167,8 +167,8 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
     return number;
 }
 
-static int read_format_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                          struct fields *out)
+static int read_format_options(struct glint *g, const struct glint_job_args *args,
+                               const char *paths, struct fields *out)
 {
     memset(out, 0, sizeof *out);
     int r = fields_delimiter(g, args, "delimiter", paths, &out->delimiter, &out->csv);

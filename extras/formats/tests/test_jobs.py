@@ -1,0 +1,158 @@
+"""Jobs of glint on files of real writers: the results that they have on the same rows as text, and
+types that stay from input to output."""
+
+import datetime
+import decimal
+import os
+import subprocess
+import tempfile
+import unittest
+
+import duckdb
+import fastparquet
+import polars
+import pyarrow
+import pyarrow.ipc
+import pyarrow.parquet
+
+GLINT = os.path.join(os.path.dirname(os.environ["GLINT_FORMATS"]), "..", "glint")
+ROWS = 30_000
+
+
+def ratings():
+    """(id, rating, votes), some null."""
+    ids = [f"tt{i * 7919 % 1_000_003:07d}" for i in range(ROWS)]
+    rating = [None if i % 97 == 0 else i * 31 % 91 / 10 + 1 for i in range(ROWS)]
+    votes = [None if i % 89 == 0 else i * 17 % 5000 for i in range(ROWS)]
+    return pyarrow.table({"id": ids, "rating": rating,
+                          "votes": pyarrow.array(votes, pyarrow.int64())})
+
+
+def kept_types():
+    """Columns whose types stay."""
+    d, day, time = decimal.Decimal, datetime.date, datetime.datetime
+    return pyarrow.table({
+        "b": pyarrow.array([True, None, False]),
+        "i8": pyarrow.array([-128, None, 127], pyarrow.int8()),
+        "u8": pyarrow.array([0, None, 255], pyarrow.uint8()),
+        "i16": pyarrow.array([-2 ** 15, None, 2 ** 15 - 1], pyarrow.int16()),
+        "u16": pyarrow.array([0, None, 2 ** 16 - 1], pyarrow.uint16()),
+        "i32": pyarrow.array([-2 ** 31, None, 2 ** 31 - 1], pyarrow.int32()),
+        "u32": pyarrow.array([0, None, 2 ** 32 - 1], pyarrow.uint32()),
+        "i64": pyarrow.array([-2 ** 63, None, 2 ** 63 - 1], pyarrow.int64()),
+        "u64": pyarrow.array([0, None, 2 ** 64 - 1], pyarrow.uint64()),
+        "f32": pyarrow.array([0.1, None, 3.4028235e38], pyarrow.float32()),
+        "f64": pyarrow.array([0.1, None, -0.0]),
+        "dec": pyarrow.array([d("123.45"), None, d("-0.05")], pyarrow.decimal128(38, 2)),
+        "date": pyarrow.array([day(2024, 2, 29), None, day(1, 1, 1)]),
+        "ms": pyarrow.array([time(2026, 1, 2, 3, 4, 5, 6000), None, time(1969, 12, 31, 23)],
+                            pyarrow.timestamp("ms")),
+        "ns": pyarrow.array([1, None, -1], pyarrow.timestamp("ns", "UTC")),
+        "s": pyarrow.array(["", None, "x,\"y\"\n\\N\t"]),
+        "bin": pyarrow.array([b"a", None, b"\x00\xff"]),
+    })
+
+
+class Jobs(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def glint(self, *arguments):
+        run = subprocess.run([GLINT, "submit", "--quiet", "--overwrite", *arguments], check=False,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def output(self, name):
+        """The bytes of all parts."""
+        parts = sorted(part for part in os.listdir(self.path(name)) if part.startswith("part-"))
+        data = b""
+        for part in parts:
+            with open(os.path.join(self.path(name), part), "rb") as file:
+                data += file.read()
+        return data
+
+    def write_text(self, table):
+        with open(self.path("text"), "w", encoding="utf-8") as file:
+            for row in table.to_pylist():
+                file.write("\t".join("\\N" if v is None else str(v) for v in row.values()) + "\n")
+
+    def write_all(self, table):
+        """Yields the names of files with this table."""
+        pyarrow.parquet.write_table(table, self.path("pyarrow"), row_group_size=7000,
+                                    compression="zstd")
+        yield "pyarrow"
+        duckdb.register("ratings", table)
+        duckdb.execute(f"copy ratings to '{self.path('duckdb')}' "
+                       "(format parquet, row_group_size 2048)")
+        yield "duckdb"
+        polars.from_arrow(table).write_parquet(self.path("polars"), row_group_size=5000)
+        yield "polars"
+        fastparquet.write(self.path("fastparquet"), table.to_pandas(), compression="SNAPPY")
+        yield "fastparquet"
+        for name, writer in (("arrow", pyarrow.ipc.new_file), ("stream", pyarrow.ipc.new_stream)):
+            with writer(self.path(name), table.schema) as file:
+                file.write_table(table, max_chunksize=3000)
+            yield name
+
+    def test_counts_and_filters_are_those_of_text(self):
+        table = ratings()
+        self.write_text(table)
+        for arguments in (("--key", "rating"), ("--key", "text", "--key-column", "1")):
+            self.glint("count-keys", *arguments, self.path("text"), self.path("counts"))
+            counts = self.output("counts")
+            for name in self.write_all(table):
+                for shape in ("local[1]", "local[3]"):
+                    self.glint("count-keys", *arguments, "--master", shape, "--split-size", "100K",
+                               self.path(name), self.path("out"))
+                    self.assertEqual(sorted(self.output("out").splitlines()),
+                                     sorted(counts.splitlines()), (name, arguments, shape))
+        self.glint("count-keys", self.path("text"), self.path("counts"))
+        self.glint("bloom-build", "0.01", self.path("text"), self.path("counts"),
+                   self.path("filters"))
+        filters = self.output("filters")
+        for name in ("pyarrow", "duckdb", "arrow"):
+            self.glint("bloom-build", "0.01", self.path(name), self.path("counts"),
+                       self.path("out"))
+            self.assertEqual(self.output("out"), filters, name)
+
+    def test_a_join_of_both_forms(self):
+        table = ratings()
+        self.write_text(table)
+        pyarrow.parquet.write_table(table, self.path("parquet"))
+        self.glint("join", "--type", "semi", "--key-column", "1", self.path("text"),
+                   self.path("parquet"), self.path("out"))
+        self.assertEqual(len(self.output("out").splitlines()), ROWS)
+
+    def test_types_stay(self):
+        table = kept_types()
+        pyarrow.parquet.write_table(table, self.path("in"))
+        self.glint("sample", "--fraction", "1", self.path("in"), self.path("out"))
+        saved = pyarrow.parquet.read_table(self.path("out/part-00000.parquet"))
+        expected = pyarrow.parquet.read_table(self.path("in"))
+        for name in table.column_names:
+            self.assertEqual(saved[name].type, expected[name].type, name)
+            self.assertEqual(saved[name].to_pylist(), expected[name].to_pylist(), name)
+        self.glint("sort", "--by", "i64:n", "--output-format", "arrow", "--compress", "zstd",
+                   self.path("in"), self.path("out"))
+        with pyarrow.ipc.open_file(self.path("out/part-00000.arrow")) as file:
+            self.assertEqual(file.read_all()["i64"].to_pylist(), [None, -2 ** 63, 2 ** 63 - 1])
+
+    def test_damage_is_an_error(self):
+        pyarrow.parquet.write_table(ratings(), self.path("in"))
+        with open(self.path("in"), "rb") as file:
+            data = file.read()
+        footer = data[:-20] + b"\xff" * 12 + data[-8:]
+        for name, damaged in (("cut", data[:-100]), ("footer", footer)):
+            with open(self.path(name), "wb") as file:
+                file.write(damaged)
+            run = subprocess.run([GLINT, "submit", "count-keys", "--bad-rows", "skip",
+                                  self.path(name), self.path("out")], check=False,
+                                 stderr=subprocess.PIPE, text=True)
+            self.assertEqual(run.returncode, 65, run.stderr)
+            self.assertIn("E0216", run.stderr)
+            self.assertIn(self.path(name), run.stderr)
