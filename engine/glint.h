@@ -218,9 +218,8 @@ enum glint_column_format glint_accept_columns(struct glint_rdd *lines);
 /* Returns the same for a source of these paths, before it is made; GLINT_NO_COLUMNS, without an
  * error of the context, also if they cannot be read, which textFile reports. */
 enum glint_column_format glint_probe_columns(struct glint *g, const char *paths);
-/* Two columns of such files as pairs, with no text in between. A row in which one of them is null
- * is left out and counted. Numbers of columns count from 0, in the order of glint_first_line. */
 #define GLINT_NO_COLUMN UINT32_MAX
+/* Columns of such files, by number from 0, in the order of glint_first_line. */
 struct glint_column_pair {
     uint32_t key;   /* GLINT_NO_COLUMN: pairs without a key */
     uint32_t value; /* as text; GLINT_NO_COLUMN: an empty text */
@@ -236,6 +235,8 @@ struct glint_column_type {
 /* Returns the columns of such a source; *out_count is 0 with the context's error set. They live as
  * long as the context. */
 const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count);
+/* Two columns of such files as pairs, with no text in between. A row in which one of them is null
+ * is left out and counted. */
 struct glint_rdd *glint_column_pairs(struct glint *g, const char *paths,
                                      const struct glint_column_pair *pair);
 
