@@ -16,6 +16,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 GLINT = os.path.join(os.path.dirname(os.environ["GLINT_FORMATS"]), "..", "glint")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
 ROWS = 30_000
 
 
@@ -64,7 +65,8 @@ class Jobs(unittest.TestCase):
 
     def glint(self, *arguments):
         run = subprocess.run([GLINT, "submit", "--quiet", "--overwrite", *arguments], check=False,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=os.environ | {"HOME": self.directory})
         self.assertEqual(run.returncode, 0, run.stderr)
 
     def output(self, name):
@@ -106,8 +108,9 @@ class Jobs(unittest.TestCase):
             self.glint("count-keys", *arguments, self.path("text"), self.path("counts"))
             counts = self.output("counts")
             for name in self.write_all(table):
-                for shape in ("local[1]", "local[3]"):
-                    self.glint("count-keys", *arguments, "--master", shape, "--split-size", "100K",
+                for shape in (("--master", "local[1]"), ("--master", "local[3]"),
+                              ("--encode-messages",)):
+                    self.glint("count-keys", *arguments, *shape, "--split-size", "100K",
                                self.path(name), self.path("out"))
                     self.assertEqual(sorted(self.output("out").splitlines()),
                                      sorted(counts.splitlines()), (name, arguments, shape))
@@ -119,6 +122,17 @@ class Jobs(unittest.TestCase):
             self.glint("bloom-build", "0.01", self.path(name), self.path("counts"),
                        self.path("out"))
             self.assertEqual(self.output("out"), filters, name)
+
+    def test_executors_write_the_same_bytes(self):
+        pyarrow.parquet.write_table(ratings(), self.path("in"), row_group_size=3000)
+        cluster = ("--cluster", os.path.join(ROOT, "cluster.toml"))
+        for job in (("count-keys",), ("sort", "--by", "votes:n")):
+            outputs = []
+            for shape in (), cluster:
+                self.glint(*job, *shape, "--partitions", "3", "--split-size", "50K",
+                           self.path("in"), self.path("out"))
+                outputs.append(self.output("out"))
+            self.assertEqual(outputs[0], outputs[1], job)
 
     def test_a_join_of_both_forms(self):
         table = ratings()
