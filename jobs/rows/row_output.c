@@ -5,69 +5,94 @@
 
 #define CSV_NAME_SEPARATOR 0x1f /* of glint_first_line of CSV */
 
-/* The columns of CSV are text, by the names of the header. */
-static int header_columns(struct glint_rdd *source, struct glint_slice names,
-                          struct glint_column_form *form)
+static bool is_named_before(const struct glint_column_type *columns, uint32_t i)
 {
-    struct glint *g = glint_context(source);
+    for (uint32_t before = 0; before < i; before++)
+        if (strcmp(columns[before].name, columns[i].name) == 0) return true;
+    return false;
+}
+
+/* Copies the names into `text`, each with a NUL. `types` NULL: all are text. */
+static int name_columns(struct glint *g, struct glint_slice names, const char *const *types,
+                        struct glint_column_type *columns, char *text)
+{
     struct glint_slice rest = names, name;
-    uint32_t count = 0;
-    while (glint_next_name(&rest, CSV_NAME_SEPARATOR, &name)) count++;
-    struct glint_column_type *columns = glint_alloc(g, (count + 1) * sizeof *columns);
-    char *text = glint_alloc(g, names.size + count + 1);
-    if (columns == NULL || text == NULL) {
-        glint_free(columns);
-        glint_free(text);
-        return glint_error(g)->code;
-    }
-    char *at = text;
-    rest = names;
     for (uint32_t i = 0; glint_next_name(&rest, CSV_NAME_SEPARATOR, &name); i++) {
-        columns[i] = (struct glint_column_type){.name = at};
-        if (name.size > 0) memcpy(at, name.data, name.size);
-        at[name.size] = '\0';
-        at += name.size + 1;
+        columns[i] =
+            (struct glint_column_type){.name = text, .type = types != NULL ? types[i] : NULL};
+        if (name.size > 0) memcpy(text, name.data, name.size);
+        text[name.size] = '\0';
+        text += name.size + 1;
+        if (is_named_before(columns, i))
+            return glint_abort(g, GLINT_E_BAD_VALUE, "give one of them another name",
+                               "two columns of the output are named \"%s\"", columns[i].name);
     }
-    form->columns = columns;
-    form->count = count;
     return 0;
 }
 
-static int save_header_columns(struct glint_rdd *rows, struct glint_rdd *source, const char *path,
-                               struct glint_column_form *form)
+static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
+                              const char *const *types, const char *path,
+                              enum glint_column_format format)
 {
-    const struct glint_slice names = glint_first_line(source);
-    if (glint_error(glint_context(rows))->code != GLINT_OK || names.size == 0)
-        return glint_error(glint_context(rows))->code;
-    int r = header_columns(source, names, form);
-    if (r != 0) return r;
-    r = glint_save_as_column_file(rows, path, form);
-    glint_free((void *)form->columns[0].name);
-    glint_free((void *)form->columns);
+    struct glint *g = glint_context(rows);
+    struct glint_column_form form = {.format = format};
+    struct glint_slice rest = names, name;
+    while (glint_next_name(&rest, CSV_NAME_SEPARATOR, &name)) form.count++;
+    struct glint_column_type *columns = glint_alloc(g, (form.count + 1) * sizeof *columns);
+    char *text = glint_alloc(g, names.size + form.count + 1);
+    int r = columns != NULL && text != NULL ? name_columns(g, names, types, columns, text)
+                                            : glint_error(g)->code;
+    form.columns = columns;
+    if (r == 0) r = glint_save_as_column_file(rows, path, &form);
+    glint_free(columns);
+    glint_free(text);
     return r;
+}
+
+/* Returns 1 and the form of the output if it is one of columns, 0 if it is text, or a code. */
+static int choose_format(struct glint *g, struct glint_rdd *source,
+                         const struct glint_job_args *args, enum glint_column_format *out)
+{
+    const char *format = glint_job_option(args, "output-format");
+    const enum glint_column_format input = glint_accept_columns(source);
+    const bool csv = glint_job_option(args, "csv") != NULL;
+    *out = input;
+    if (format == NULL) return input != GLINT_NO_COLUMNS;
+    if (strcmp(format, "csv") == 0) {
+        if (input != GLINT_NO_COLUMNS || csv) return 0;
+        return glint_abort(g, GLINT_E_USAGE, "leave it out, or add --csv",
+                           "--output-format csv needs rows of CSV or of files of columns");
+    }
+    *out = strcmp(format, "parquet") == 0 ? GLINT_PARQUET : GLINT_ARROW;
+    if (input != GLINT_NO_COLUMNS || (csv && glint_job_option(args, "header") != NULL)) return 1;
+    return glint_abort(g, GLINT_E_USAGE, "add --csv --header",
+                       "--output-format %s needs the names of columns", format);
+}
+
+int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
+                            const struct glint_job_args *args, const char *path,
+                            struct glint_slice names, const char *const *types)
+{
+    enum glint_column_format format;
+    if (rows == NULL || source == NULL) return glint_save_as_text_file(rows, path);
+    const int r = choose_format(glint_context(rows), source, args, &format);
+    if (r <= 0) return r == 0 ? glint_save_as_text_file(rows, path) : r;
+    return save_named_columns(rows, names, types, path, format);
 }
 
 int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,
                     const struct glint_job_args *args, const char *path)
 {
+    struct glint_column_form form;
     if (rows == NULL || source == NULL) return glint_save_as_text_file(rows, path);
     struct glint *g = glint_context(rows);
-    const char *format = glint_job_option(args, "output-format");
-    const enum glint_column_format input = glint_accept_columns(source);
-    if (format == NULL ? input == GLINT_NO_COLUMNS : strcmp(format, "csv") == 0) {
-        if (format != NULL && input == GLINT_NO_COLUMNS && glint_job_option(args, "csv") == NULL)
-            return glint_abort(g, GLINT_E_USAGE, "leave it out, or add --csv",
-                               "--output-format csv needs rows of CSV or of files of columns");
-        return glint_save_as_text_file(rows, path);
-    }
-    struct glint_column_form form = {.format = input};
-    if (format != NULL) form.format = strcmp(format, "parquet") == 0 ? GLINT_PARQUET : GLINT_ARROW;
-    if (input != GLINT_NO_COLUMNS) {
-        form.columns = glint_column_types(source, &form.count);
-        return form.count > 0 ? glint_save_as_column_file(rows, path, &form) : glint_error(g)->code;
-    }
-    if (glint_job_option(args, "csv") == NULL || glint_job_option(args, "header") == NULL)
-        return glint_abort(g, GLINT_E_USAGE, "add --csv --header",
-                           "--output-format %s needs the names of columns", format);
-    return save_header_columns(rows, source, path, &form);
+    const int r = choose_format(g, source, args, &form.format);
+    if (r <= 0) return r == 0 ? glint_save_as_text_file(rows, path) : r;
+    form.columns = glint_column_types(source, &form.count);
+    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
+    if (form.count > 0) return glint_save_as_column_file(rows, path, &form);
+    const struct glint_slice names = glint_first_line(source); /* of CSV: its columns are text */
+    return glint_error(g)->code == GLINT_OK
+               ? save_named_columns(rows, names, NULL, path, form.format)
+               : glint_error(g)->code;
 }

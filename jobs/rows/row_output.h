@@ -14,5 +14,10 @@
  * of a table. Returns the context's code. */
 int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,
                     const struct glint_job_args *args, const char *path);
+/* The same for rows with other columns: `names` as glint_first_line gives those of `source`, and a
+ * type for each, as struct glint_column_type has it. */
+int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
+                            const struct glint_job_args *args, const char *path,
+                            struct glint_slice names, const char *const *types);
 
 #endif

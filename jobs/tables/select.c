@@ -281,6 +281,62 @@ static struct glint_rdd *selected_rows_rdd(const struct select_plan *p, bool hea
     return glint_map_partitions(table_rows(&p->table), &select_row, args);
 }
 
+/* The type of a column of the input that is saved as it is; NULL: it is text, as what is calculated
+ * has no type yet. */
+static const char *type_of_item(const struct select_plan *p, const uint8_t *code, uint32_t size,
+                                const struct glint_column_type *types, uint32_t count)
+{
+    uint32_t at;
+    if (size != EXPRESSION_HEAD_BYTES || code[0] != EXPRESSION_COLUMN) return NULL;
+    memcpy(&at, code + 2, sizeof at);
+    const uint32_t number = p->columns.columns.number[at];
+    return number < count ? types[number].type : NULL;
+}
+
+/* The types of the output's columns, to be freed with glint_free. NULL with the context's error. */
+static const char **selected_types(const struct select_plan *p)
+{
+    uint32_t count, out = 0;
+    const struct glint_column_type *types = glint_column_types(p->table.lines, &count);
+    if (glint_error(p->table.g)->code != GLINT_OK) return NULL;
+    const uint32_t all = count > 0 ? count : columns_count(&p->table); /* those of a star */
+    const uint64_t bytes = (uint64_t)p->count * (all + 1) * sizeof *types;
+    const char **selected = glint_alloc(p->table.g, bytes);
+    if (selected == NULL) return NULL;
+    for (uint64_t i = 0; i < p->items_size;) {
+        uint32_t size, at;
+        memcpy(&size, p->items + i, sizeof size);
+        const uint8_t *code = p->items + i + sizeof size;
+        memcpy(&at, code + 2, sizeof at);
+        const bool star = size == EXPRESSION_HEAD_BYTES && code[0] == EXPRESSION_COLUMN &&
+                          p->columns.columns.number[at] == COLUMNS_LINE;
+        if (!star) selected[out++] = type_of_item(p, code, size, types, count);
+        for (uint32_t c = 0; star && c < all; c++)
+            selected[out++] = count > 0 ? types[c].type : NULL;
+        i += sizeof size + size;
+    }
+    return selected;
+}
+
+static int save_selected(const struct select_plan *p, const struct glint_job_args *args,
+                         bool header)
+{
+    struct glint *g = p->table.g;
+    const char *path = args->positional[1];
+    if (p->table.csv != FIELDS_COLUMNS && glint_job_option(args, "output-format") == NULL)
+        return glint_save_as_text_file(selected_rows_rdd(p, header), path);
+    if (header)
+        return glint_abort(g, GLINT_E_USAGE, "leave it out",
+                           "--output-header has no meaning with files of columns");
+    const char **types = selected_types(p);
+    if (types == NULL) return glint_error(g)->code;
+    const struct glint_slice names = {p->header, p->header_size};
+    const int r = row_output_save_columns(selected_rows_rdd(p, false), p->table.lines, args, path,
+                                          names, types);
+    glint_free(types);
+    return r;
+}
+
 static int select_run(struct glint *g, const struct glint_job_args *args)
 {
     struct select_plan p = {.count = 0};
@@ -294,7 +350,7 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
     if (r == 0 && !all) r = parse_select_items(&p, columns != NULL ? columns : "*");
     if (r == 0 && all)
         row_output_save(table_rows(&p.table), p.table.lines, args, args->positional[1]);
-    if (r == 0 && !all) glint_save_as_text_file(selected_rows_rdd(&p, header), args->positional[1]);
+    if (r == 0 && !all) save_selected(&p, args, header);
     glint_free(p.items);
     glint_free(p.header);
     return glint_error(g)->code;

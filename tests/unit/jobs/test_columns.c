@@ -151,6 +151,35 @@ Test(columns, csv_becomes_a_file_of_columns)
                    "needs rows of CSV");
 }
 
+Test(columns, selected_columns_keep_their_types)
+{
+    write_file("a.parquet", RATINGS);
+    cr_assert_eq(RUN("select", "--columns", "votes AS n, votes * 2 AS twice, *", "--where",
+                     "rating > 5", "a.parquet", "out"),
+                 0, "%s", error.cause);
+    FILE *part = fopen("out/part-00000.parquet", "r");
+    cr_assert_not_null(part);
+    char text[500];
+    const size_t n = fread(text, 1, sizeof text - 1, part);
+    fclose(part);
+    text[n] = '\0';
+    cr_expect_str_eq(text, HEAD "column n l\ncolumn twice u\ncolumn id u\ncolumn rating g\n"
+                                "column votes l\ngroup\n10\t20\ttt1\t8.5\t10\n");
+    expect_failure(RUN("select", "--columns", "id, votes AS id", "a.parquet", "no"),
+                   GLINT_E_BAD_VALUE, "two columns of the output are named \"id\"");
+    expect_failure(RUN("select", "--columns", "id", "--output-header", "a.parquet", "no"),
+                   GLINT_E_USAGE, "--output-header");
+    scratch_remove("out");
+    write_file("a.csv", "id,x\n1,2\n");
+    cr_assert_eq(RUN("select", "--columns", "x AS y, *", "--csv", "--header", "--output-format",
+                     "parquet", "a.csv", "out"),
+                 0, "%s", error.cause);
+    cr_assert_eq(RUN("select", "--output-format", "csv", "out", "csv"), 0);
+    expect_output("csv", "2,1,2\n");
+    cr_assert_eq(RUN("select", "--columns", "id", "--output-format", "csv", "a.parquet", "csv"), 0);
+    expect_output("csv", "tt1\ntt2\ntt3\ntt4\n");
+}
+
 /* ---- Errors */
 
 static void expect_damage(const char *group, enum glint_code code, const char *cause)
