@@ -23,7 +23,7 @@ struct entry_table {
 };
 static struct entry_table entry;
 static const char hint_to_install[] =
-    "install glint-formats, or build it: cmake -DGLINT_FORMATS=ON (extras/formats/README.md)";
+    "build it with glint: cmake -DGLINT_FORMATS=ON (extras/formats/README.md)";
 
 static int check_library(struct glint_error *error)
 {
@@ -31,7 +31,7 @@ static int check_library(struct glint_error *error)
     if (library != NULL && library->abi == FORMAT_LIBRARY_ABI &&
         library->size == sizeof(struct format_library))
         return 0;
-    return error_set(error, GLINT_E_INPUT_LIBRARY, "install glint and glint-formats of one version",
+    return error_set(error, GLINT_E_INPUT_LIBRARY, "build both from one version of glint",
                      LIBRARY_NAME " has interface %u, and this glint needs %u",
                      library != NULL ? library->abi : 0, FORMAT_LIBRARY_ABI);
 }
