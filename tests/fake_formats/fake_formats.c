@@ -32,7 +32,7 @@ struct format_file {
     bool reads;
 };
 
-static int64_t claimed; /* bytes that the library says it has allocated */
+static _Thread_local int64_t claimed; /* bytes that the library says it has allocated */
 
 static int fail(struct format_error *e, int32_t kind, int64_t piece, const char *message)
 {
