@@ -702,11 +702,10 @@ static bool append_json_list(const struct arrow_field *f, const struct ArrowArra
 
 static bool append_json_string(struct buffer *out, const void *data, uint64_t size)
 {
-    struct json j = {.failed = false};
+    struct json j = {.out = *out}; /* it appends */
     json_text(&j, NULL, data, size);
-    const bool ok = !j.failed && buffer_append(out, j.out.data, j.out.size);
-    json_fini(&j);
-    return ok;
+    *out = j.out;
+    return !j.failed;
 }
 
 static bool append_json_struct(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,

@@ -40,6 +40,17 @@ static void expect_failure(int got, enum glint_code code, const char *cause)
     scratch_sweep();
 }
 
+static void expect_part(const char *wanted)
+{
+    char text[500];
+    FILE *part = fopen("out/part-00000.parquet", "r");
+    cr_assert_not_null(part);
+    const size_t n = fread(text, 1, sizeof text - 1, part);
+    fclose(part);
+    text[n] = '\0';
+    cr_expect_str_eq(text, wanted);
+}
+
 #define RATINGS                                                                                    \
     HEAD "column id u\ncolumn rating g\ncolumn votes l\n"                                          \
          "group\ntt1\t8.5\t10\ntt2\t1.2\t20\ngroup\ntt3\t\\N\t30\ntt4\t9.4\t\\N\ngroup\n"
@@ -108,14 +119,7 @@ Test(columns, rows_keep_their_types)
 {
     write_file("a.parquet", RATINGS);
     cr_assert_eq(RUN("sort", "--by", "votes:nr", "a.parquet", "out"), 0, "%s", error.cause);
-    FILE *part = fopen("out/part-00000.parquet", "r");
-    cr_assert_not_null(part);
-    char text[500];
-    const size_t n = fread(text, 1, sizeof text - 1, part);
-    fclose(part);
-    text[n] = '\0';
-    cr_expect_str_eq(text, HEAD
-                     "column id u\ncolumn rating g\ncolumn votes l\ngroup\n"
+    expect_part(HEAD "column id u\ncolumn rating g\ncolumn votes l\ngroup\n"
                      "tt3\t\\N\t30\ntt2\t1.2\t20\ntt1\t8.5\t10\ntt4\t9.4000000000000004\t\\N\n");
     cr_assert_eq(RUN("sort", "--by", "id", "--output-format", "csv", "out", "csv"), 0, "%s",
                  error.cause);
@@ -157,14 +161,8 @@ Test(columns, selected_columns_keep_their_types)
     cr_assert_eq(RUN("select", "--columns", "votes AS n, votes * 2 AS twice, *", "--where",
                      "rating > 5", "a.parquet", "out"),
                  0, "%s", error.cause);
-    FILE *part = fopen("out/part-00000.parquet", "r");
-    cr_assert_not_null(part);
-    char text[500];
-    const size_t n = fread(text, 1, sizeof text - 1, part);
-    fclose(part);
-    text[n] = '\0';
-    cr_expect_str_eq(text, HEAD "column n l\ncolumn twice u\ncolumn id u\ncolumn rating g\n"
-                                "column votes l\ngroup\n10\t20\ttt1\t8.5\t10\n");
+    expect_part(HEAD "column n l\ncolumn twice u\ncolumn id u\ncolumn rating g\n"
+                     "column votes l\ngroup\n10\t20\ttt1\t8.5\t10\n");
     expect_failure(RUN("select", "--columns", "id, votes AS id", "a.parquet", "no"),
                    GLINT_E_BAD_VALUE, "two columns of the output are named \"id\"");
     expect_failure(RUN("select", "--columns", "id", "--output-header", "a.parquet", "no"),
