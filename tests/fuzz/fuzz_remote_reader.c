@@ -9,6 +9,9 @@
 #include <stdlib.h>
 
 #define READ_BYTES_MAX 512u
+/* A response has at most so many bytes, whatever it announces: a reader drops what is before its
+ * offset where a server has no ranges, and a run has to end. */
+#define SERVED_BYTES_MAX (UINT64_C(1) << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -77,6 +80,7 @@ static void respond(void *arg, const struct remote_request *request, struct scri
         out->size = to > from ? to - from : 0;
     }
     if (wrong & 8) out->size = next_number(s);
+    if (out->size > SERVED_BYTES_MAX) out->size = SERVED_BYTES_MAX;
     snprintf(line, sizeof line, "ETag: \"%d\"", wrong & 16 ? next_byte(s) % 2 : 0);
     if (how < 240) add_header(s, line);
     out->piece = wrong & 32 ? next_byte(s) : 0;
