@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define CSV_NAME_SEPARATOR 0x1f /* of glint_first_line of CSV */
-
 static bool is_named_before(const struct glint_column_type *columns, uint32_t i)
 {
     for (uint32_t before = 0; before < i; before++)
@@ -17,14 +15,14 @@ static int name_columns(struct glint *g, struct glint_slice names, const char *c
                         struct glint_column_type *columns, char *text)
 {
     struct glint_slice rest = names, name;
-    for (uint32_t i = 0; glint_next_name(&rest, CSV_NAME_SEPARATOR, &name); i++) {
+    for (uint32_t i = 0; glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name); i++) {
         columns[i] =
             (struct glint_column_type){.name = text, .type = types != NULL ? types[i] : NULL};
         if (name.size > 0) memcpy(text, name.data, name.size);
         text[name.size] = '\0';
         text += name.size + 1;
         if (is_named_before(columns, i))
-            return glint_abort(g, GLINT_E_BAD_VALUE, "give one of them another name",
+            return glint_abort(g, GLINT_E_BAD_VALUE, "give one of them another name, or leave it out",
                                "two columns of the output are named \"%s\"", columns[i].name);
     }
     return 0;
@@ -37,7 +35,7 @@ static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
     struct glint *g = glint_context(rows);
     struct glint_column_form form = {.format = format};
     struct glint_slice rest = names, name;
-    while (glint_next_name(&rest, CSV_NAME_SEPARATOR, &name)) form.count++;
+    while (glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name)) form.count++;
     struct glint_column_type *columns = glint_alloc(g, (form.count + 1) * sizeof *columns);
     char *text = glint_alloc(g, names.size + form.count + 1);
     int r = columns != NULL && text != NULL ? name_columns(g, names, types, columns, text)
@@ -49,9 +47,11 @@ static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
     return r;
 }
 
-/* Returns 1 and the form of the output if it is one of columns, 0 if it is text, or a code. */
+/* Returns 1 and the form of the output if it is one of columns, 0 if it is text, or a code.
+ * `named`: the columns have names. */
 static int choose_format(struct glint *g, struct glint_rdd *source,
-                         const struct glint_job_args *args, enum glint_column_format *out)
+                         const struct glint_job_args *args, bool named,
+                         enum glint_column_format *out)
 {
     const char *format = glint_job_option(args, "output-format");
     const enum glint_column_format input = glint_accept_columns(source);
@@ -64,20 +64,25 @@ static int choose_format(struct glint *g, struct glint_rdd *source,
                            "--output-format csv needs rows of CSV or of files of columns");
     }
     *out = strcmp(format, "parquet") == 0 ? GLINT_PARQUET : GLINT_ARROW;
-    if (input != GLINT_NO_COLUMNS || (csv && glint_job_option(args, "header") != NULL)) return 1;
-    return glint_abort(g, GLINT_E_USAGE, "add --csv --header",
+    if (input != GLINT_NO_COLUMNS || named) return 1;
+    return glint_abort(g, GLINT_E_USAGE,
+                       csv ? "add --header"
+                           : "add --csv --header, and --delimiter if it is not a comma",
                        "--output-format %s needs the names of columns", format);
 }
 
 int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct glint_job_args *args, const char *path,
-                            struct glint_slice names, const char *const *types)
+                            const struct row_output_columns *columns)
 {
     enum glint_column_format format;
     if (rows == NULL || source == NULL) return glint_save_as_text_file(rows, path);
-    const int r = choose_format(glint_context(rows), source, args, &format);
+    const bool rows_have_fields = glint_job_option(args, "csv") != NULL ||
+                                  glint_job_option(args, "json-lines") != NULL;
+    const int r = choose_format(glint_context(rows), source, args,
+                                columns->named && rows_have_fields, &format);
     if (r <= 0) return r == 0 ? glint_save_as_text_file(rows, path) : r;
-    return save_named_columns(rows, names, types, path, format);
+    return save_named_columns(rows, columns->names, columns->types, path, format);
 }
 
 int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,
@@ -86,7 +91,9 @@ int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,
     struct glint_column_form form;
     if (rows == NULL || source == NULL) return glint_save_as_text_file(rows, path);
     struct glint *g = glint_context(rows);
-    const int r = choose_format(g, source, args, &form.format);
+    const bool named =
+        glint_job_option(args, "csv") != NULL && glint_job_option(args, "header") != NULL;
+    const int r = choose_format(g, source, args, named, &form.format);
     if (r <= 0) return r == 0 ? glint_save_as_text_file(rows, path) : r;
     form.columns = glint_column_types(source, &form.count);
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;

@@ -4,6 +4,9 @@
 
 #include "jobs/rows/fields.h"
 
+/* Between the names of columns, as in glint_first_line of CSV and of files of columns. */
+#define ROW_OUTPUT_SEPARATOR 0x1f
+
 #define OUTPUT_FORMAT_OPTION                                                                       \
     {                                                                                              \
         "output-format", "parquet|arrow|csv", NULL,                                                \
@@ -14,10 +17,14 @@
  * of a table. Returns the context's code. */
 int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,
                     const struct glint_job_args *args, const char *path);
-/* The same for rows with other columns: `names` as glint_first_line gives those of `source`, and a
- * type for each, as struct glint_column_type has it. */
+/* Other columns than those of the input. */
+struct row_output_columns {
+    struct glint_slice names; /* with ROW_OUTPUT_SEPARATOR, or the delimiter of text outputs */
+    const char *const *types; /* one each, as struct glint_column_type has it */
+    bool named;               /* they are names, not fields of a first row without a header */
+};
 int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct glint_job_args *args, const char *path,
-                            struct glint_slice names, const char *const *types);
+                            const struct row_output_columns *columns);
 
 #endif

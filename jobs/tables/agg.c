@@ -10,6 +10,7 @@
 #include "jobs/tables/agg.h"
 
 #include "jobs/jobs.h"
+#include "jobs/rows/row_output.h"
 
 #include <string.h>
 
@@ -215,7 +216,7 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
     if (plan.by == 0) inputs = glint_union(inputs, no_row(g));
     struct glint_rdd *groups = glint_combine_by_key(inputs, &agg_merge, row_args);
     if (plan.by == 0) groups = glint_with_partitions(groups, 1);
-    return glint_save_as_text_file(glint_map(groups, &agg_line, row_args), args->positional[1]);
+    return agg_save(glint_map(groups, &agg_line, row_args), &table, args, &columns, &plan);
 }
 
 static const struct glint_job_option options[] = {
@@ -238,6 +239,7 @@ static const struct glint_job_option options[] = {
     {"count", NULL, NULL, "the number of rows"},
     {"distinct", "COLS", NULL, "how many different texts each column has; reads INPUT once more"},
     TABLE_OPTIONS,
+    OUTPUT_FORMAT_OPTION,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job agg_job = {
@@ -248,7 +250,9 @@ const struct glint_job agg_job = {
             "texts, variances, standard deviations, medians, quantiles, first and last texts, "
             "in this order, separated by the delimiter. Null is a group of its own, no number, and "
             "no text that --distinct counts. An empty field is no number, too; without any number "
-            "the result is null. Another text in a column of numbers is a bad row.",
+            "the result is null. Another text in a column of numbers is a bad row. In a file of "
+            "columns the names are like sum(votes), sums of integers and decimals are decimals, "
+            "and means, variances and quantiles doubles.",
     .positional = {"INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,

@@ -4,6 +4,7 @@
  *     agg_functions.c  rows, accumulators, lines of the output
  *     agg_quantiles.c  medians and quantiles, from sorted numbers
  *     agg_texts.c      the texts of accumulators: first, last, least, greatest
+ *     agg_output.c     names and types of results
  *
  * Numbers of up to 38 digits are summed exactly; only others, and those with an exponent, make a
  * sum a double, whose last digits depend on the order of addition: that of the splits. */
@@ -89,6 +90,11 @@ int agg_open_row(struct glint_task *task, void *state);
  * 1, 0 if the row was skipped, or a code. */
 int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *fields, struct glint_slice *out_group);
+
+/* Saves the lines of agg_line in the form of --output-format, or of the input. Returns 0 or the
+ * context's code. */
+int agg_save(struct glint_rdd *rows, const struct table *t, const struct glint_job_args *args,
+             const struct columns *c, const struct agg_plan *p);
 
 /* ---- Quantiles (agg_quantiles.c) */
 

@@ -6,6 +6,7 @@
 #include "engine/base/text.h"
 #include "engine/batch.h"
 #include "jobs/jobs.h"
+#include "jobs/rows/arithmetic.h"
 #include "jobs/rows/fields_quotes.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/rows/where.h"
@@ -150,6 +151,8 @@ struct select_plan {
     uint8_t *items, *header; /* arguments of select.row */
     uint64_t items_size, header_size;
     uint32_t count;
+    bool star;                /* one of them is all columns */
+    uint8_t types[ITEMS_MAX]; /* enum expression_type */
 };
 
 /* Whether a row can have the text as a field. */
@@ -178,6 +181,7 @@ static void parse_star_item(struct select_plan *p, struct expression_source *s)
     memcpy(head + 2, &at, sizeof at);
     memcpy(s->code, head, sizeof head);
     s->code_size = sizeof head;
+    p->star = true;
     expression_next_token(s);
 }
 
@@ -186,6 +190,7 @@ static void parse_expression_item(struct select_plan *p, struct expression_sourc
     const enum expression_type type = expression_compile(s, false);
     const uint8_t *const code = s->code;
     if (s->failed != 0) return;
+    if (p->count < ITEMS_MAX) p->types[p->count] = (uint8_t)type;
     if (type == EXPRESSION_TIME)
         expression_fail(s, "a time is no column: write it as a text, such as '2026-01-31'");
     if (type == EXPRESSION_TEXT && code[0] == EXPRESSION_PUSH &&
@@ -281,16 +286,54 @@ static struct glint_rdd *selected_rows_rdd(const struct select_plan *p, bool hea
     return glint_map_partitions(table_rows(&p->table), &select_row, args);
 }
 
-/* The type of a column of the input that is saved as it is; NULL: it is text, as what is calculated
- * has no type yet. */
-static const char *type_of_item(const struct select_plan *p, const uint8_t *code, uint32_t size,
-                                const struct glint_column_type *types, uint32_t count)
+/* The type of the column of an instruction; NULL: text. */
+static const char *type_of_column(const struct select_plan *p, const uint8_t *head,
+                                  const struct glint_column_type *types, uint32_t count)
 {
     uint32_t at;
-    if (size != EXPRESSION_HEAD_BYTES || code[0] != EXPRESSION_COLUMN) return NULL;
-    memcpy(&at, code + 2, sizeof at);
+    memcpy(&at, head + 2, sizeof at);
     const uint32_t number = p->columns.columns.number[at];
     return number < count ? types[number].type : NULL;
+}
+
+/* Whether instructions calculate with integers only, so that their result is one. */
+static bool is_integer_code(const struct select_plan *p, const uint8_t *code, uint32_t size,
+                            const struct glint_column_type *types, uint32_t count)
+{
+    uint32_t argument, text_size;
+    for (uint32_t i = 0; i < size; i += EXPRESSION_HEAD_BYTES + text_size) {
+        const uint8_t *head = code + i;
+        memcpy(&argument, head + 2, sizeof argument);
+        memcpy(&text_size, head + 6, sizeof text_size);
+        const char *type = "";
+        struct expression_value value = {.number = {.decimals = NUMBER_INEXACT}};
+        const struct glint_slice text = {head + EXPRESSION_HEAD_BYTES, text_size};
+        switch (head[0]) {
+        case EXPRESSION_COLUMN: type = type_of_column(p, head, types, count); break;
+        case EXPRESSION_PUSH:
+            if (!expression_parse_value(EXPRESSION_NUMBER, text, &value)) return false;
+            type = value.type == EXPRESSION_NUMBER && value.number.decimals == 0 ? "l" : NULL;
+            break;
+        case EXPRESSION_NEGATE: type = "l"; break;
+        case EXPRESSION_CALCULATE: type = argument != ARITHMETIC_DIVIDE ? "l" : NULL; break;
+        default: return false;
+        }
+        if (type == NULL || strlen(type) != 1 || strchr("cCsSiIlL", type[0]) == NULL) return false;
+    }
+    return true;
+}
+
+/* The type of an item: that of a column which is saved as it is; of what is calculated bool, a 64
+ * bit integer if all that it is calculated from are integers, or double; NULL: text. */
+static const char *type_of_item(const struct select_plan *p, uint32_t item, const uint8_t *code,
+                                uint32_t size, const struct glint_column_type *types,
+                                uint32_t count)
+{
+    const bool column = size == EXPRESSION_HEAD_BYTES && code[0] == EXPRESSION_COLUMN;
+    if (column && code[1] == EXPRESSION_TEXT) return type_of_column(p, code, types, count);
+    if (p->types[item] == EXPRESSION_BOOLEAN) return "b";
+    if (p->types[item] != EXPRESSION_NUMBER) return NULL;
+    return is_integer_code(p, code, size, types, count) ? "l" : "g";
 }
 
 /* The types of the output's columns, to be freed with glint_free. NULL with the context's error. */
@@ -303,14 +346,15 @@ static const char **selected_types(const struct select_plan *p)
     const uint64_t bytes = (uint64_t)p->count * (all + 1) * sizeof *types;
     const char **selected = glint_alloc(p->table.g, bytes);
     if (selected == NULL) return NULL;
-    for (uint64_t i = 0; i < p->items_size;) {
+    uint32_t item = 0;
+    for (uint64_t i = 0; i < p->items_size; item++) {
         uint32_t size, at;
         memcpy(&size, p->items + i, sizeof size);
         const uint8_t *code = p->items + i + sizeof size;
         memcpy(&at, code + 2, sizeof at);
         const bool star = size == EXPRESSION_HEAD_BYTES && code[0] == EXPRESSION_COLUMN &&
                           p->columns.columns.number[at] == COLUMNS_LINE;
-        if (!star) selected[out++] = type_of_item(p, code, size, types, count);
+        if (!star) selected[out++] = type_of_item(p, item, code, size, types, count);
         for (uint32_t c = 0; star && c < all; c++)
             selected[out++] = count > 0 ? types[c].type : NULL;
         i += sizeof size + size;
@@ -330,9 +374,12 @@ static int save_selected(const struct select_plan *p, const struct glint_job_arg
                            "--output-header has no meaning with files of columns");
     const char **types = selected_types(p);
     if (types == NULL) return glint_error(g)->code;
-    const struct glint_slice names = {p->header, p->header_size};
-    const int r = row_output_save_columns(selected_rows_rdd(p, false), p->table.lines, args, path,
-                                          names, types);
+    const struct row_output_columns columns = {.names = {p->header, p->header_size},
+                                               .types = types,
+                                               .named = !p->star || p->table.header ||
+                                                        p->table.csv == FIELDS_JSON};
+    const int r =
+        row_output_save_columns(selected_rows_rdd(p, false), p->table.lines, args, path, &columns);
     glint_free(types);
     return r;
 }
@@ -348,6 +395,9 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
                         "--output-header without --columns needs --header");
     const bool all = columns == NULL && !header;
     if (r == 0 && !all) r = parse_select_items(&p, columns != NULL ? columns : "*");
+    if (r == 0 && header && p.star && (!p.table.header || p.table.csv == FIELDS_JSON))
+        r = glint_abort(g, GLINT_E_USAGE, "add --header, or name the columns",
+                        "--output-header: the columns of * have no names");
     if (r == 0 && all)
         row_output_save(table_rows(&p.table), p.table.lines, args, args->positional[1]);
     if (r == 0 && !all) save_selected(&p, args, header);

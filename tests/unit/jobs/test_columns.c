@@ -161,8 +161,13 @@ Test(columns, selected_columns_keep_their_types)
     cr_assert_eq(RUN("select", "--columns", "votes AS n, votes * 2 AS twice, *", "--where",
                      "rating > 5", "a.parquet", "out"),
                  0, "%s", error.cause);
-    expect_part(HEAD "column n l\ncolumn twice u\ncolumn id u\ncolumn rating g\n"
+    expect_part(HEAD "column n l\ncolumn twice l\ncolumn id u\ncolumn rating g\n"
                      "column votes l\ngroup\n10\t20\ttt1\t8.5\t10\n");
+    scratch_remove("out");
+    cr_assert_eq(RUN("select", "--columns", "votes / 4 AS part, -votes + 1 AS n, rating + 1 AS up",
+                     "--where", "id = 'tt1'", "a.parquet", "out"),
+                 0, "%s", error.cause);
+    expect_part(HEAD "column part g\ncolumn n l\ncolumn up g\ngroup\n2.5\t-9\t9.5\n");
     expect_failure(RUN("select", "--columns", "id, votes AS id", "a.parquet", "no"),
                    GLINT_E_BAD_VALUE, "two columns of the output are named \"id\"");
     expect_failure(RUN("select", "--columns", "id", "--output-header", "a.parquet", "no"),
@@ -176,6 +181,56 @@ Test(columns, selected_columns_keep_their_types)
     expect_output("csv", "2,1,2\n");
     cr_assert_eq(RUN("select", "--columns", "id", "--output-format", "csv", "a.parquet", "csv"), 0);
     expect_output("csv", "tt1\ntt2\ntt3\ntt4\n");
+}
+
+Test(columns, names_of_json_and_of_expressions_are_columns)
+{
+    write_file("a.json", "{\"k\":\"x\",\"v\":{\"n\":2}}\n{\"k\":null,\"v\":{\"n\":3}}\n");
+    cr_assert_eq(RUN("select", "--columns", "k, v.n * 2 AS m", "--json-lines", "--output-format",
+                     "parquet", "a.json", "out"),
+                 0, "%s", error.cause);
+    expect_part(HEAD "column k u\ncolumn m g\ngroup\nx\t4\n\\N\t6\n");
+    scratch_remove("out");
+    write_file("a.csv", "x,1\ny,2\n");
+    cr_assert_eq(RUN("select", "--columns", "$2 AS n", "--csv", "--output-format", "parquet",
+                     "a.csv", "out"),
+                 0, "%s", error.cause);
+    expect_part(HEAD "column n u\ngroup\n1\n2\n");
+    expect_failure(
+        RUN("select", "--columns", "*", "--csv", "--output-format", "parquet", "a.csv", "no"),
+        GLINT_E_USAGE, "needs the names of columns");
+    expect_failure(RUN("select", "--columns", "*", "--csv", "--output-header", "a.csv", "no"),
+                   GLINT_E_USAGE, "the columns of * have no names");
+}
+
+Test(columns, results_of_agg_have_names_and_types)
+{
+    write_file("a.parquet", HEAD "column k u\ncolumn x g\ncolumn n l\n"
+                                 "group\na\t0.5\t1\nb\t2\t2\na\t1\t\\N\n");
+    cr_assert_eq(RUN("agg", "--by", "k", "--sum", "x", "--min", "n,k:t", "--mean", "n", "--count",
+                     "--distinct", "x", "--median", "x", "--first", "n", "a.parquet", "out"),
+                 0, "%s", error.cause);
+    expect_part(HEAD "column k u\ncolumn sum(x) g\ncolumn min(n) l\ncolumn min_text(k) u\n"
+                     "column mean(n) g\ncolumn count l\ncolumn distinct(x) l\n"
+                     "column quantile(x,0.5) g\ncolumn first(n) l\ngroup\n"
+                     "a\t1.5\t1\ta\t1\t2\t2\t0.75\t1\nb\t2\t2\tb\t2\t1\t1\t2\t2\n");
+    scratch_remove("out");
+    cr_assert_eq(
+        RUN("agg", "--by", "k", "--sum", "x", "--output-format", "csv", "a.parquet", "csv"), 0,
+        "%s", error.cause);
+    expect_output("csv", "a,1.5\nb,2.0\n");
+    write_file("a.json", "{\"k\":\"x\",\"v\":{\"n\":2}}\n{\"k\":\"x\",\"v\":{\"n\":3}}\n");
+    cr_assert_eq(RUN("agg", "--by", "k", "--sum", "v.n", "--count", "--json-lines",
+                     "--output-format", "parquet", "a.json", "out"),
+                 0, "%s", error.cause);
+    expect_part(HEAD "column k u\ncolumn sum(v.n) u\ncolumn count l\ngroup\nx\t5\t2\n");
+    scratch_remove("out");
+    write_file("a.csv", "x,1\n");
+    expect_failure(
+        RUN("agg", "--by", "1", "--count", "--csv", "--output-format", "parquet", "a.csv", "no"),
+        GLINT_E_USAGE, "needs the names of columns");
+    expect_failure(RUN("agg", "--by", "k", "--sum", "n,n", "a.parquet", "no"), GLINT_E_BAD_VALUE,
+                   "two columns of the output are named \"sum(n)\"");
 }
 
 /* ---- Errors */
