@@ -368,7 +368,8 @@ static struct glint_rdd *plan_join_lines(struct join *j, double p, struct key_fi
     return join_by_shuffle(j, filter);
 }
 
-static int plan_and_run_join(struct join *j, double p, uint64_t broadcast_limit, const char *output)
+static int plan_and_run_join(struct join *j, double p, uint64_t broadcast_limit,
+                             const struct glint_job_args *args)
 {
     uint64_t bytes[JOIN_SIDES];
     struct key_filter filter = {.keys = 0};
@@ -382,7 +383,7 @@ static int plan_and_run_join(struct join *j, double p, uint64_t broadcast_limit,
     if (glint_explaining(j->g)) note_input_sizes(j, bytes);
     struct glint_rdd *lines = plan_join_lines(j, p, &filter);
     if (lines == NULL) return glint_error(j->g)->code;
-    int r = glint_save_as_text_file(lines, output);
+    int r = join_save(j, lines, args, args->positional[2]);
     if (r == 0 && !glint_explaining(j->g)) note_join_result(j, &filter);
     return r;
 }
@@ -404,7 +405,7 @@ static int join_run(struct glint *g, const struct glint_job_args *args)
     const uint64_t limit = broadcast_limit(g, args);
     const double p = glint_job_f64(g, args, "p");
     if (read_join_options(&j, args) == 0 && glint_error(g)->code == GLINT_OK)
-        plan_and_run_join(&j, p, limit, args->positional[2]);
+        plan_and_run_join(&j, p, limit, args);
     return glint_error(g)->code;
 }
 
@@ -422,7 +423,7 @@ const struct glint_job join_job = {
     .help =
         "Saves a line per pair: LEFT's row, LEFT's delimiter, RIGHT's row; in place of a missing "
         "row a null for each column that the first line of its side has. A null key equals no "
-        "other. "
+        "other. In files of columns a name of RIGHT that LEFT has, too, ends with _right. "
         "semi and anti save the rows of LEFT whose key is in RIGHT, or is not. All methods give "
         "the same lines, in different orders. shuffle moves both sides by key; broadcast sends the "
         "smaller side to every process; bloom sends a filter of the smaller side's keys, and rows "

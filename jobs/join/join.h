@@ -5,6 +5,7 @@
  *     join_rows.c       rows of a side: parsed, filtered, and as lines of the output
  *     join_keys.c       their keys as bytes: of one or several columns, text or integers, null
  *     join_table.c      the build side as a table that is broadcast
+ *     join_output.c     the names and types of the output's columns
  *     join_steps.c      the job join-steps: the same with a filter, as a chain of steps
  *
  * The build side is the one that is broadcast, or whose keys are, as a filter; the other one is the
@@ -16,6 +17,7 @@
 #include "jobs/bloom/bloom.h"
 #include "jobs/rows/columns.h"
 #include "jobs/rows/fields.h"
+#include "jobs/rows/row_output.h"
 
 enum join_type { JOIN_INNER, JOIN_LEFT, JOIN_RIGHT, JOIN_FULL, JOIN_SEMI, JOIN_ANTI, JOIN_TYPES };
 enum join_method { JOIN_SHUFFLE, JOIN_BROADCAST, JOIN_BLOOM, JOIN_AUTO, JOIN_METHODS };
@@ -58,7 +60,7 @@ static inline enum join_side join_probe_side(const struct join *j)
 
 /* Options of both jobs, for each side. */
 #define JOIN_SIDE_OPTIONS                                                                          \
-    FORMAT_OPTIONS, MISSING_OPTION,                                                                \
+    FORMAT_OPTIONS, MISSING_OPTION, OUTPUT_FORMAT_OPTION,                                          \
         {"left-where", "EXPR", NULL, "only rows of LEFT for which this is true"},                  \
         {"right-where", "EXPR", NULL, "only rows of RIGHT for which this is true"},                \
         {"header", NULL, NULL, "both sides: the first line of each input file is a header"},       \
@@ -76,6 +78,9 @@ static inline enum join_side join_probe_side(const struct join *j)
     }
 /* Reads them into j->tables, j->keys and j->ints. Returns 0 or the context's code. */
 int join_side_options(struct join *j, const struct glint_job_args *args);
+/* Saves the output in the form of --output-format, or of the inputs. Returns the context's code. */
+int join_save(const struct join *j, struct glint_rdd *lines, const struct glint_job_args *args,
+              const char *path);
 /* Checks that the first lines of both inputs contain the delimiters; adds a note if not. */
 int join_check_delimiters(const struct join *j);
 

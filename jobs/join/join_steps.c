@@ -27,23 +27,31 @@ static int save_filter(struct steps *s)
     return glint_save_as_msgpack_file(glint_coalesce(filter, 1), s->filter);
 }
 
+/* In the form of LEFT. */
 static int save_kept(struct steps *s)
 {
+    const struct table *left = &s->join.tables[JOIN_SIDE_LEFT];
     const struct glint_schema schema = {GLINT_I64, GLINT_MSGPACK};
     struct glint_rdd *saved = glint_msgpack_file(s->join.g, s->filter, schema);
     struct key_filter filter = {.keys = 0};
     filter.broadcast = filters_broadcast(saved, &s->sizes, s->filter, NULL, &filter.rate);
     if (filter.broadcast == NULL) return glint_error(s->join.g)->code;
     struct glint_rdd *rows = join_side_rdd(&s->join, JOIN_SIDE_LEFT, true, &filter);
-    return glint_save_as_text_file(glint_values(rows), s->kept);
+    if (left->csv != FIELDS_COLUMNS) return glint_save_as_text_file(glint_values(rows), s->kept);
+    struct glint_column_form form = {.format = glint_accept_columns(left->lines)};
+    form.columns = glint_column_types(left->lines, &form.count);
+    return glint_save_as_column_file(glint_values(rows), s->kept, &form);
 }
 
-static int save_joined(struct steps *s)
+static int save_joined(struct steps *s, const struct glint_job_args *args)
 {
     const struct key_filter none = {.broadcast = NULL};
-    s->join.tables[JOIN_SIDE_LEFT].paths = s->kept;
-    s->join.tables[JOIN_SIDE_LEFT].header = false;
-    return glint_save_as_text_file(join_by_shuffle(&s->join, &none), s->output);
+    struct table *const left = &s->join.tables[JOIN_SIDE_LEFT];
+    left->paths = s->kept;
+    left->header = left->csv == FIELDS_COLUMNS;
+    if (glint_explaining(s->join.g)) left->nulls.marked = false; /* KEPT's form is not known yet */
+    left->use_count = 0; /* its rows have the columns of LEFT's first file, in their order */
+    return join_save(&s->join, join_by_shuffle(&s->join, &none), args, s->output);
 }
 
 static int join_steps_run(struct glint *g, const struct glint_job_args *args)
@@ -62,7 +70,7 @@ static int join_steps_run(struct glint *g, const struct glint_job_args *args)
     if (r == 0) r = join_check_delimiters(&s.join);
     if (r == 0) r = save_filter(&s);
     if (r == 0) r = save_kept(&s);
-    if (r == 0) r = save_joined(&s);
+    if (r == 0) r = save_joined(&s, args);
     sizes_fini(&s.sizes);
     return glint_error(g)->code;
 }

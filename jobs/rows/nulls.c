@@ -22,7 +22,8 @@ int nulls_option(struct glint *g, const struct glint_job_args *args, uint8_t csv
     const char *text = glint_job_option(args, "null");
     const char *problem = text_problem(text, csv, delimiter);
     /* An empty field has no room for a mark: with --null '' of CSV every empty field is null. */
-    *out = (struct nulls){.text = text, .marked = csv == FIELDS_JSON || (csv != 0 && *text != 0)};
+    const bool typed = csv == FIELDS_JSON || csv == FIELDS_COLUMNS;
+    *out = (struct nulls){.text = text, .marked = typed || (csv != 0 && *text != 0)};
     if (problem == NULL) return glint_error(g)->code;
     return glint_abort(g, GLINT_E_BAD_VALUE, "use a text such as NULL, NA or ''",
                        "--null \"%s\": %s", text, problem);

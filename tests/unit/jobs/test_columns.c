@@ -233,6 +233,59 @@ Test(columns, results_of_agg_have_names_and_types)
                    "two columns of the output are named \"sum(n)\"");
 }
 
+Test(columns, joined_rows_have_the_columns_of_both_sides)
+{
+    static const char *const methods[] = {"shuffle", "broadcast", "bloom"};
+    write_file("l.parquet", HEAD "column k u\ncolumn n l\ngroup\na\t1\nb\t2\n\\N\t3\n");
+    write_file("r.parquet", HEAD "column k u\ncolumn x g\ngroup\na\t0.5\n");
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(RUN("join", "--method", methods[i], "--key-column", "k", "l.parquet",
+                         "r.parquet", "out"),
+                     0, "%s", error.cause);
+        expect_part(HEAD "column k u\ncolumn n l\ncolumn k_right u\ncolumn x g\n"
+                         "group\na\t1\ta\t0.5\n");
+        scratch_remove("out");
+    }
+    cr_assert_eq(RUN("join", "--type", "left", "--key-column", "k", "--null", "", "l.parquet",
+                     "r.parquet", "out"),
+                 0, "%s", error.cause);
+    cr_assert_eq(RUN("sort", "--by", "n:n", "--output-format", "csv", "out", "csv"), 0);
+    expect_output("csv", "a,1,a,0.5\nb,2,\\N,\\N\n\\N,3,\\N,\\N\n");
+    scratch_remove("out");
+    cr_assert_eq(
+        RUN("join", "--type", "anti", "--key-column", "k", "l.parquet", "r.parquet", "out"), 0,
+        "%s", error.cause);
+    cr_assert_eq(RUN("sort", "--by", "n:n", "--output-format", "csv", "out", "csv"), 0);
+    expect_output("csv", "b,2\n\\N,3\n");
+    scratch_remove("out");
+    cr_assert_eq(
+        RUN("join-steps", "--key-column", "k", "l.parquet", "r.parquet", "filter", "kept", "out"),
+        0, "%s", error.cause);
+    expect_part(HEAD "column k u\ncolumn n l\ncolumn k_right u\ncolumn x g\n"
+                     "group\na\t1\ta\t0.5\n");
+}
+
+Test(columns, joins_of_other_forms)
+{
+    write_file("l.csv", "k,k_right\na,1\n");
+    write_file("r.csv", "k,y\na,\\N\n");
+    write_file("r.tsv", "a\t3\n");
+    write_file("r.parquet", HEAD "column y u\ngroup\na\n");
+    cr_assert_eq(RUN("join", "--csv", "--header", "--key-column", "1", "--output-format", "parquet",
+                     "r.csv", "r.csv", "out"),
+                 0, "%s", error.cause);
+    expect_part(HEAD "column k u\ncolumn y u\ncolumn k_right u\ncolumn y_right u\n"
+                     "group\na\t\\N\ta\t\\N\n");
+    scratch_remove("out");
+    expect_failure(RUN("join", "--csv", "--header", "--key-column", "1", "--output-format",
+                       "parquet", "l.csv", "r.csv", "no"),
+                   GLINT_E_BAD_VALUE, "two columns of the output are named \"k_right\"");
+    expect_failure(RUN("join", "--output-format", "parquet", "r.parquet", "r.tsv", "no"),
+                   GLINT_E_USAGE, "needs the names of columns of RIGHT");
+    cr_assert_eq(RUN("join", "--key-column", "1", "r.parquet", "r.tsv", "out"), 0);
+    expect_output("out", "a,a\t3\n");
+}
+
 /* ---- Errors */
 
 static void expect_damage(const char *group, enum glint_code code, const char *cause)
