@@ -131,8 +131,7 @@ int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
 /* Saves rows of tables, (none, text) with 0x1f between fields and 0x1d for null, as a file of
  * columns per partition. A value that is not of its column's type is an error, BAD_ROW; lists,
  * structs and types without a text form of their own are saved as text. Parquet is compressed by
- * snappy unless
- * --compress says otherwise. */
+ * snappy unless --compress says otherwise. */
 struct glint_column_form {
     enum glint_column_format format;
     const struct glint_column_type *columns;
@@ -140,6 +139,9 @@ struct glint_column_form {
 };
 int glint_save_as_column_file(struct glint_rdd *rows, const char *path,
                               const struct glint_column_form *form);
+/* The same for several outputs, by number of output, as glint_save_as_text_files. */
+int glint_save_as_column_files(struct glint_rdd *rows, const char *const *paths, uint32_t count,
+                               const struct glint_column_form *form);
 /* Saves several outputs in one pass, like Hadoop's MultipleTextOutputFormat: the key, an i64, is
  * the number of the record's output, from 0; the value is its line. Each of the `count` outputs (1
  * to 16) has as many parts as `rdd` has partitions. */

@@ -7,6 +7,7 @@
 #include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 #include "jobs/rows/ratio.h"
+#include "jobs/rows/row_output.h"
 
 #include <assert.h>
 #include <string.h>
@@ -80,7 +81,7 @@ static int split_dataset_run(struct glint *g, const struct glint_job_args *args)
     if (ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0) return glint_error(g)->code;
 
     const bool header = glint_job_option(args, "header") != NULL;
-    struct glint_rdd *lines = fields_rows(g, args, args->positional[0]);
+    struct glint_rdd *const source = fields_rows(g, args, args->positional[0]), *lines = source;
     uint8_t separator, csv;
     if (fields_delimiter(g, args, "delimiter", args->positional[0], &separator, &csv) != 0)
         return glint_error(g)->code;
@@ -97,14 +98,15 @@ static int split_dataset_run(struct glint *g, const struct glint_job_args *args)
         glint_first_line(fields_source(glint_text_file(g, args->positional[0]), csv, true));
         lines = remove_header_lines(g, lines);
     }
-    lines = glint_key_by_random_split(lines, weights, 2, (uint64_t)seed);
-    return glint_save_as_text_files(lines, args->positional + 1, 2);
+    struct glint_rdd *rows = glint_key_by_random_split(lines, weights, 2, (uint64_t)seed);
+    return row_output_save_several(rows, source, args, args->positional + 1, 2);
 }
 
 static const struct glint_job_option options[] = {
     {"ratio", "A/B", "60/40", "weights of TRAIN and TEST"},
     {"seed", "N", "42", "seed of the random split"},
     ROWS_OPTIONS,
+    OUTPUT_FORMAT_OPTION,
     {"no-header", NULL, NULL, "the input has no header line"},
     {NULL, NULL, NULL, NULL}};
 

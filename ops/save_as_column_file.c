@@ -1,4 +1,6 @@
-/* saveAsColumnFile: rows of tables as a Parquet or Arrow file per partition. */
+/* saveAsColumnFile: rows of tables as a Parquet or Arrow file per partition; saveAsColumnFiles: as
+ * one per output, whose number is the record's key. All files of a task have the same name, which
+ * is its result: the driver commits all of them or none. */
 #include "engine/base/text.h"
 #include "engine/input/arrow_builder.h"
 #include "engine/input/column_file.h"
@@ -14,87 +16,123 @@
 
 extern const struct op op_save_as_column_file;
 
-struct column_save {
+struct column_output {
     struct save save;
-    const struct format_library *library;
     struct format_output output;
     struct format_writer *writer;
-    uint8_t kind, compression;
-    uint32_t count;
-    struct arrow_field *fields;
     struct arrow_builder *builders;
     int64_t rows; /* in the builders */
     uint64_t bytes;
 };
 
+struct column_save {
+    struct glint_task *task;
+    const struct format_library *library;
+    uint8_t kind, compression;
+    uint32_t count;
+    struct arrow_field *fields;
+    uint32_t output_count, opened;
+    struct column_output *outputs;
+};
+
 /* ---- Driver */
 
-static int check_form(struct glint_rdd *rows, const struct glint_column_form *form)
+static int check_form(struct glint_rdd *rows, enum glint_type key,
+                      const struct glint_column_form *form)
 {
-    if (rows->schema.key == GLINT_NONE && rows->schema.value == GLINT_TEXT && form->count > 0)
-        return 0;
-    rdd_fail(rows, GLINT_E_PLAN_TYPE, "saveAsColumnFile needs rows with columns");
+    if (rows->schema.key == key && rows->schema.value == GLINT_TEXT && form->count > 0) return 0;
+    rdd_fail(rows, GLINT_E_PLAN_TYPE,
+             key == GLINT_NONE ? "saveAsColumnFile needs rows with columns"
+                               : "saveAsColumnFiles needs rows with columns, by number of output");
     return rows->g->error.code;
+}
+
+static int check_compression(struct glint *g, enum glint_column_format format)
+{
+    if (format == GLINT_PARQUET || g->config.compress != COMPRESSION_GZIP) return 0;
+    return glint_abort(g, GLINT_E_USAGE, "use zstd", "Arrow files cannot be compressed by gzip");
+}
+
+static bool pack_form(struct packer *p, const struct glint *g, const struct glint_column_form *form)
+{
+    static const uint8_t by_option[COMPRESSION_COUNT] = {[COMPRESSION_NONE] = FORMAT_SNAPPY,
+                                                         [COMPRESSION_GZIP] = FORMAT_GZIP,
+                                                         [COMPRESSION_ZSTD] = FORMAT_ZSTD};
+    const bool parquet = form->format == GLINT_PARQUET;
+    pack_array(p, 2 + 2 * (uint64_t)form->count);
+    pack_u64(p, parquet ? FORMAT_PARQUET : FORMAT_ARROW_FILE);
+    pack_u64(p, parquet                                  ? by_option[g->config.compress]
+                : g->config.compress == COMPRESSION_ZSTD ? FORMAT_ZSTD
+                                                         : FORMAT_UNCOMPRESSED);
+    for (uint32_t i = 0; i < form->count; i++) {
+        pack_text(p, form->columns[i].name);
+        pack_text(p, form->columns[i].type);
+    }
+    return !p->failed;
+}
+
+static int save_columns(struct glint_rdd *rows, enum glint_type key, const char *const *paths,
+                        uint32_t count, const struct glint_column_form *form)
+{
+    struct glint *g = rows->g;
+    assert(count > 0 && count <= ACTION_OUTPUTS_MAX);
+    if (save_check_paths(rows, "saveAsColumnFile", paths, count) != 0 ||
+        check_form(rows, key, form) != 0 || check_compression(g, form->format) != 0 ||
+        format_library_load(&g->error) == NULL)
+        return g->error.code;
+    struct packer p = {.failed = false};
+    const bool packed = pack_form(&p, g, form);
+    struct action a = {.op = &op_save_as_column_file,
+                       .rdd = rows,
+                       .outputs = paths,
+                       .output_count = count,
+                       .params = {p.out.data, p.out.size}};
+    const int r = packed ? run_action_of_rdd(&a) : error_no_memory(&g->error);
+    packer_fini(&p);
+    return r;
 }
 
 int glint_save_as_column_file(struct glint_rdd *rows, const char *path,
                               const struct glint_column_form *form)
 {
     if (rows == NULL) return rdd_null_error("saveAsColumnFile");
-    struct glint *g = rows->g;
-    if (save_check_paths(rows, "saveAsColumnFile", &path, 1) != 0 || check_form(rows, form) != 0)
-        return g->error.code;
-    if (format_library_load(&g->error) == NULL) return g->error.code;
-    struct packer p = {.failed = false};
-    pack_array(&p, 2 + 2 * (uint64_t)form->count);
-    pack_u64(&p, form->format == GLINT_PARQUET ? FORMAT_PARQUET : FORMAT_ARROW_FILE);
-    static const uint8_t by_option[COMPRESSION_COUNT] = {[COMPRESSION_NONE] = FORMAT_SNAPPY,
-                                                         [COMPRESSION_GZIP] = FORMAT_GZIP,
-                                                         [COMPRESSION_ZSTD] = FORMAT_ZSTD};
-    const bool parquet = form->format == GLINT_PARQUET;
-    if (!parquet && g->config.compress == COMPRESSION_GZIP)
-        return glint_abort(g, GLINT_E_USAGE, "use zstd",
-                           "Arrow files cannot be compressed by gzip");
-    pack_u64(&p, parquet                                  ? by_option[g->config.compress]
-                 : g->config.compress == COMPRESSION_ZSTD ? FORMAT_ZSTD
-                                                          : FORMAT_UNCOMPRESSED);
-    for (uint32_t i = 0; i < form->count; i++) {
-        pack_text(&p, form->columns[i].name);
-        pack_text(&p, form->columns[i].type);
-    }
-    struct action a = {.op = &op_save_as_column_file,
-                       .rdd = rows,
-                       .outputs = &path,
-                       .output_count = 1,
-                       .params = {p.out.data, p.out.size}};
-    const int r = p.failed ? error_no_memory(&g->error) : run_action_of_rdd(&a);
-    packer_fini(&p);
-    return r;
+    return save_columns(rows, GLINT_NONE, &path, 1, form);
+}
+
+int glint_save_as_column_files(struct glint_rdd *rows, const char *const *paths, uint32_t count,
+                               const struct glint_column_form *form)
+{
+    if (rows == NULL) return rdd_null_error("saveAsColumnFiles");
+    if (count == 0 || count > ACTION_OUTPUTS_MAX)
+        return glint_abort(rows->g, GLINT_E_PLAN_LIMIT, "error in the job's plan, not in its input",
+                           "saveAsColumnFiles: %u outputs; it accepts 1 to %u", count,
+                           ACTION_OUTPUTS_MAX);
+    return save_columns(rows, GLINT_I64, paths, count, form);
 }
 
 /* ---- Task */
 
 static int write_output(void *context, const void *data, uint64_t size)
 {
-    struct column_save *s = context;
-    return save_write_bytes(&s->save, (struct glint_slice){data, size}) ? 0 : -1;
+    struct column_output *o = context;
+    return save_write_bytes(&o->save, (struct glint_slice){data, size}) ? 0 : -1;
 }
 
-static int set_format_error(struct column_save *s, const struct format_error *e)
+static int set_format_error(struct column_output *o, const struct format_error *e)
 {
-    if (s->save.task->error.code != GLINT_OK) return s->save.task->error.code;
-    return error_set(&s->save.task->error, GLINT_E_OUTPUT_IO, NULL, "%s/%s: %s", s->save.dir,
-                     s->save.name, e->message);
+    struct glint_error *error = &o->save.task->error;
+    if (error->code != GLINT_OK) return error->code;
+    return error_set(error, GLINT_E_OUTPUT_IO, NULL, "%s/%s: %s", o->save.dir, o->save.name,
+                     e->message);
 }
 
 /* Types that are not built are text. */
 static int read_fields(struct column_save *s, struct unpacker *u)
 {
     char name[PATH_MAX], type[256];
-    struct glint_task *task = s->save.task;
+    struct glint_task *task = s->task;
     s->fields = task_alloc(task, s->count * sizeof *s->fields);
-    s->builders = task_alloc(task, s->count * sizeof *s->builders);
-    if (s->fields == NULL || s->builders == NULL) return GLINT_E_NO_MEMORY;
+    if (s->fields == NULL) return GLINT_E_NO_MEMORY;
     for (uint32_t i = 0; i < s->count; i++) {
         unpack_text(u, name, sizeof name);
         unpack_text(u, type, sizeof type);
@@ -106,21 +144,22 @@ static int read_fields(struct column_save *s, struct unpacker *u)
         }
         if (problem != NULL)
             return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a column: %s", problem);
-        s->builders[i] = (struct arrow_builder){.field = &s->fields[i]};
     }
     return unpack_is_complete(u)
                ? 0
                : error_set(&task->error, GLINT_E_PROTOCOL, NULL, "an output has wrong columns");
 }
 
-static int create_writer(struct column_save *s)
+static int create_writer(struct column_save *s, struct column_output *o)
 {
-    assert(s->count > 0 && s->writer == NULL);
-    struct glint_task *task = s->save.task;
+    assert(s->count > 0 && o->writer == NULL);
+    struct glint_task *task = s->task;
+    o->builders = task_alloc(task, s->count * sizeof *o->builders);
     struct ArrowSchema *children = task_alloc(task, s->count * sizeof *children);
     struct ArrowSchema **pointers = task_alloc(task, s->count * sizeof *pointers);
-    if (children == NULL || pointers == NULL) return GLINT_E_NO_MEMORY;
+    if (o->builders == NULL || children == NULL || pointers == NULL) return GLINT_E_NO_MEMORY;
     for (uint32_t i = 0; i < s->count; i++) {
+        o->builders[i] = (struct arrow_builder){.field = &s->fields[i]};
         children[i] = (struct ArrowSchema){
             .format = s->fields[i].format, .name = s->fields[i].name, .flags = ARROW_FLAG_NULLABLE};
         pointers[i] = &children[i];
@@ -133,10 +172,27 @@ static int create_writer(struct column_save *s)
                                          .row_group_rows = 1u << 20,
                                          .row_group_bytes = 128 * MIB};
     struct format_error e = {.piece = -1};
-    s->output = (struct format_output){.context = s, .write = write_output};
-    if (s->library->create(&s->output, &options, &schema, &s->writer, &e) != 0)
-        return set_format_error(s, &e);
-    return 0;
+    o->output = (struct format_output){.context = o, .write = write_output};
+    return s->library->create(&o->output, &options, &schema, &o->writer, &e) == 0
+               ? 0
+               : set_format_error(o, &e);
+}
+
+static int open_outputs(struct column_save *s, const struct op_open *open)
+{
+    int r = 0;
+    s->output_count = open->output_count;
+    assert(s->output_count <= ACTION_OUTPUTS_MAX);
+    s->outputs = task_alloc(s->task, (s->output_count + 1) * sizeof *s->outputs);
+    if (s->outputs == NULL) return GLINT_E_NO_MEMORY;
+    while (r == 0 && s->opened < s->output_count) {
+        struct column_output *o = &s->outputs[s->opened];
+        *o = (struct column_output){.save = {.task = s->task, .file = -1}};
+        r = save_open_file(&o->save, open, s->opened++, COMPRESSION_NONE,
+                           s->kind == FORMAT_PARQUET ? ".parquet" : ".arrow");
+        if (r == 0) r = create_writer(s, o);
+    }
+    return r;
 }
 
 static int column_save_open(void *state, const struct op_open *o)
@@ -144,8 +200,7 @@ static int column_save_open(void *state, const struct op_open *o)
     struct column_save *s = state;
     struct unpacker u = unpack_begin(o->params);
     const uint64_t elements = u.count;
-    s->save.task = o->task;
-    s->save.file = -1;
+    s->task = o->task;
     s->kind = (uint8_t)unpack_u64(&u, FORMAT_ORC);
     s->compression = (uint8_t)unpack_u64(&u, FORMAT_BROTLI);
     if (elements < 4 || elements % 2 != 0 || elements / 2 > UINT32_MAX)
@@ -154,36 +209,33 @@ static int column_save_open(void *state, const struct op_open *o)
     s->library = format_library_load(&o->task->error);
     if (s->library == NULL) return o->task->error.code;
     int r = read_fields(s, &u);
-    if (r == 0)
-        r = save_open_file(&s->save, o, 0, COMPRESSION_NONE,
-                           s->kind == FORMAT_PARQUET ? ".parquet" : ".arrow");
-    return r == 0 ? create_writer(s) : r;
+    return r == 0 ? open_outputs(s, o) : r;
 }
 
-static int write_array(struct column_save *s)
+static int write_array(struct column_save *s, struct column_output *o)
 {
-    assert(s->writer != NULL && s->rows <= ARRAY_ROWS_MAX);
+    assert(o->writer != NULL && o->rows <= ARRAY_ROWS_MAX);
     struct ArrowArray array;
     struct format_error e = {.piece = -1};
-    if (s->rows == 0) return 0;
-    if (!arrow_builders_finish(s->builders, s->count, s->rows, &array))
-        return error_no_memory(&s->save.task->error);
-    s->rows = 0;
-    s->bytes = 0;
-    return s->library->write(s->writer, &array, &e) == 0 ? 0 : set_format_error(s, &e);
+    if (o->rows == 0) return 0;
+    if (!arrow_builders_finish(o->builders, s->count, o->rows, &array))
+        return error_no_memory(&s->task->error);
+    o->rows = 0;
+    o->bytes = 0;
+    return s->library->write(o->writer, &array, &e) == 0 ? 0 : set_format_error(o, &e);
 }
 
 /* Why a row cannot be written: nothing of it stays in the builders. */
 static int bad_row(struct column_save *s, struct glint_slice row, const char *problem)
 {
-    return glint_fail_row(s->save.task, GLINT_E_BAD_ROW, row, NULL, problem);
+    return glint_fail_row(s->task, GLINT_E_BAD_ROW, row, NULL, problem);
 }
 
-static int append_row(struct column_save *s, struct glint_slice row)
+static int append_row(struct column_save *s, struct column_output *o, struct glint_slice row)
 {
     static const uint8_t null = ROW_NULL;
     struct glint_slice rest = row, field;
-    assert(s->rows < ARRAY_ROWS_MAX);
+    assert(o->rows < ARRAY_ROWS_MAX);
     for (uint32_t i = 0; i < s->count; i++) {
         if (!glint_next_field(&rest, CSV_SEPARATOR, &field))
             return bad_row(s, row, "it has fewer fields than the output has columns");
@@ -192,15 +244,15 @@ static int append_row(struct column_save *s, struct glint_slice row)
             field = (struct glint_slice){NULL, 0};
         else if (field.data == NULL)
             field.data = &null; /* empty, not null */
-        const char *problem = arrow_builder_append(&s->builders[i], field, &no_memory);
-        if (no_memory) return error_no_memory(&s->save.task->error);
+        const char *problem = arrow_builder_append(&o->builders[i], field, &no_memory);
+        if (no_memory) return error_no_memory(&s->task->error);
         if (problem != NULL) return bad_row(s, row, problem);
     }
     if (glint_next_field(&rest, CSV_SEPARATOR, &field))
         return bad_row(s, row, "it has more fields than the output has columns");
-    s->bytes += row.size;
-    s->rows++;
-    return s->rows < ARRAY_ROWS_MAX && s->bytes < ARRAY_BYTES_MAX ? 0 : write_array(s);
+    o->bytes += row.size;
+    o->rows++;
+    return o->rows < ARRAY_ROWS_MAX && o->bytes < ARRAY_BYTES_MAX ? 0 : write_array(s, o);
 }
 
 static enum flow column_save_push(void *state, const struct glint_batch *batch,
@@ -208,9 +260,19 @@ static enum flow column_save_push(void *state, const struct glint_batch *batch,
 {
     struct column_save *s = state;
     (void)out;
-    s->save.task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
-    for (uint32_t row = 0; row < batch->rows; row++)
-        if (append_row(s, glint_column_slice(&batch->value, row)) != 0) return FLOW_FAIL;
+    s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        const int64_t output = batch->key.type == GLINT_I64 ? batch->key.i64[row] : 0;
+        if ((uint64_t)output >= s->output_count) { /* also a negative number */
+            error_set(&s->task->error, GLINT_E_FUNCTION_FAILED,
+                      "the key of a record is the number of its output, from 0",
+                      "saveAsColumnFiles: a record for output %lld, but there are %u outputs",
+                      (long long)output, s->output_count);
+            return FLOW_FAIL;
+        }
+        if (append_row(s, &s->outputs[output], glint_column_slice(&batch->value, row)) != 0)
+            return FLOW_FAIL;
+    }
     return FLOW_MORE;
 }
 
@@ -219,26 +281,37 @@ static enum flow column_save_finish(void *state, struct glint_emitter *out)
     struct column_save *s = state;
     struct format_error e = {.piece = -1};
     (void)out;
-    if (write_array(s) != 0) return FLOW_FAIL;
-    if (s->library->finish(s->writer, &e) != 0) {
-        set_format_error(s, &e);
-        return FLOW_FAIL;
+    for (uint32_t i = 0; i < s->output_count; i++) {
+        struct column_output *o = &s->outputs[i];
+        if (write_array(s, o) != 0) return FLOW_FAIL;
+        if (s->library->finish(o->writer, &e) != 0) {
+            set_format_error(o, &e);
+            return FLOW_FAIL;
+        }
+        if (save_finish(&o->save) != FLOW_MORE) return FLOW_FAIL;
     }
-    return save_finish(&s->save);
+    return FLOW_MORE;
 }
 
 static int column_save_result(void *state, struct buffer *out)
 {
-    return save_result(&((struct column_save *)state)->save, out);
+    return save_result(&((struct column_save *)state)->outputs[0].save, out);
 }
 
+/* If any file is not finished, removes all: a failed attempt leaves no files. */
 static void column_save_close(void *state)
 {
     struct column_save *s = state;
-    if (s->library != NULL) s->library->destroy(s->writer);
-    for (uint32_t i = 0; s->builders != NULL && i < s->count; i++)
-        arrow_builder_fini(&s->builders[i]);
-    save_close(&s->save);
+    bool finished = s->opened == s->output_count;
+    for (uint32_t i = 0; i < s->opened; i++) finished = finished && s->outputs[i].save.finished;
+    for (uint32_t i = 0; i < s->opened; i++) {
+        struct column_output *o = &s->outputs[i];
+        s->library->destroy(o->writer);
+        for (uint32_t c = 0; o->builders != NULL && c < s->count; c++)
+            arrow_builder_fini(&o->builders[c]);
+        o->save.finished = finished;
+        save_close(&o->save);
+    }
 }
 
 const struct op op_save_as_column_file = {.name = "saveAsColumnFile",

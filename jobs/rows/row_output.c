@@ -22,14 +22,35 @@ static int name_columns(struct glint *g, struct glint_slice names, const char *c
         text[name.size] = '\0';
         text += name.size + 1;
         if (is_named_before(columns, i))
-            return glint_abort(g, GLINT_E_BAD_VALUE, "give one of them another name, or leave it out",
+            return glint_abort(g, GLINT_E_BAD_VALUE,
+                               "give one of them another name, or leave it out",
                                "two columns of the output are named \"%s\"", columns[i].name);
     }
     return 0;
 }
 
+/* Where rows are saved: one path, or with `by_number` those of the numbers that are their keys. */
+struct output_paths {
+    const char *const *paths;
+    uint32_t count;
+    bool by_number;
+};
+
+static int save_as_text(struct glint_rdd *rows, struct output_paths p)
+{
+    return p.by_number ? glint_save_as_text_files(rows, p.paths, p.count)
+                       : glint_save_as_text_file(rows, p.paths[0]);
+}
+
+static int save_as_columns(struct glint_rdd *rows, struct output_paths p,
+                           const struct glint_column_form *form)
+{
+    return p.by_number ? glint_save_as_column_files(rows, p.paths, p.count, form)
+                       : glint_save_as_column_file(rows, p.paths[0], form);
+}
+
 static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
-                              const char *const *types, const char *path,
+                              const char *const *types, struct output_paths paths,
                               enum glint_column_format format)
 {
     struct glint *g = glint_context(rows);
@@ -41,7 +62,7 @@ static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
     int r = columns != NULL && text != NULL ? name_columns(g, names, types, columns, text)
                                             : glint_error(g)->code;
     form.columns = columns;
-    if (r == 0) r = glint_save_as_column_file(rows, path, &form);
+    if (r == 0) r = save_as_columns(rows, paths, &form);
     glint_free(columns);
     glint_free(text);
     return r;
@@ -77,29 +98,44 @@ int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
 {
     enum glint_column_format format;
     if (rows == NULL || source == NULL) return glint_save_as_text_file(rows, path);
-    const bool rows_have_fields = glint_job_option(args, "csv") != NULL ||
-                                  glint_job_option(args, "json-lines") != NULL;
+    const bool rows_have_fields =
+        glint_job_option(args, "csv") != NULL || glint_job_option(args, "json-lines") != NULL;
     const int r = choose_format(glint_context(rows), source, args,
                                 columns->named && rows_have_fields, &format);
     if (r <= 0) return r == 0 ? glint_save_as_text_file(rows, path) : r;
-    return save_named_columns(rows, columns->names, columns->types, path, format);
+    return save_named_columns(rows, columns->names, columns->types,
+                              (struct output_paths){.paths = &path, .count = 1}, format);
+}
+
+static int save_rows(struct glint_rdd *rows, struct glint_rdd *source,
+                     const struct glint_job_args *args, struct output_paths paths)
+{
+    struct glint_column_form form;
+    if (rows == NULL || source == NULL) return save_as_text(rows, paths);
+    struct glint *g = glint_context(rows);
+    const bool named =
+        glint_job_option(args, "csv") != NULL && glint_job_option(args, "header") != NULL;
+    const int r = choose_format(g, source, args, named, &form.format);
+    if (r <= 0) return r == 0 ? save_as_text(rows, paths) : r;
+    form.columns = glint_column_types(source, &form.count);
+    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
+    if (form.count > 0) return save_as_columns(rows, paths, &form);
+    const struct glint_slice names = glint_first_line(source); /* of CSV: its columns are text */
+    return glint_error(g)->code == GLINT_OK
+               ? save_named_columns(rows, names, NULL, paths, form.format)
+               : glint_error(g)->code;
 }
 
 int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,
                     const struct glint_job_args *args, const char *path)
 {
-    struct glint_column_form form;
-    if (rows == NULL || source == NULL) return glint_save_as_text_file(rows, path);
-    struct glint *g = glint_context(rows);
-    const bool named =
-        glint_job_option(args, "csv") != NULL && glint_job_option(args, "header") != NULL;
-    const int r = choose_format(g, source, args, named, &form.format);
-    if (r <= 0) return r == 0 ? glint_save_as_text_file(rows, path) : r;
-    form.columns = glint_column_types(source, &form.count);
-    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
-    if (form.count > 0) return glint_save_as_column_file(rows, path, &form);
-    const struct glint_slice names = glint_first_line(source); /* of CSV: its columns are text */
-    return glint_error(g)->code == GLINT_OK
-               ? save_named_columns(rows, names, NULL, path, form.format)
-               : glint_error(g)->code;
+    return save_rows(rows, source, args, (struct output_paths){.paths = &path, .count = 1});
+}
+
+int row_output_save_several(struct glint_rdd *rows, struct glint_rdd *source,
+                            const struct glint_job_args *args, const char *const *paths,
+                            uint32_t count)
+{
+    return save_rows(rows, source, args,
+                     (struct output_paths){.paths = paths, .count = count, .by_number = true});
 }

@@ -17,6 +17,10 @@
  * of a table. Returns the context's code. */
 int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,
                     const struct glint_job_args *args, const char *path);
+/* The same for `count` outputs, by number of output (glint_save_as_text_files). */
+int row_output_save_several(struct glint_rdd *rows, struct glint_rdd *source,
+                            const struct glint_job_args *args, const char *const *paths,
+                            uint32_t count);
 /* Other columns than those of the input. */
 struct row_output_columns {
     struct glint_slice names; /* with ROW_OUTPUT_SEPARATOR, or the delimiter of text outputs */

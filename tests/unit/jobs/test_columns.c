@@ -265,6 +265,23 @@ Test(columns, joined_rows_have_the_columns_of_both_sides)
                      "group\na\t1\ta\t0.5\n");
 }
 
+Test(columns, both_outputs_of_split_dataset_have_the_columns)
+{
+    write_file("a.parquet", HEAD "column id u\ncolumn n l\ngroup\ntt1\t1\ntt2\t\\N\n");
+    cr_assert_eq(RUN("split-dataset", "--ratio", "1/0", "a.parquet", "out", "rest"), 0, "%s",
+                 error.cause);
+    expect_part(HEAD "column id u\ncolumn n l\ngroup\ntt1\t1\ntt2\t\\N\n");
+    scratch_remove("out");
+    rename("rest", "out");
+    expect_part(HEAD "column id u\ncolumn n l\n");
+    scratch_remove("out");
+    write_file("a.csv", "id,x\n1,2\n");
+    cr_assert_eq(RUN("split-dataset", "--ratio", "0/1", "--csv", "--header", "--output-format",
+                     "parquet", "a.csv", "rest", "out"),
+                 0, "%s", error.cause);
+    expect_part(HEAD "column id u\ncolumn x u\ngroup\n1\t2\n");
+}
+
 Test(columns, joins_of_other_forms)
 {
     write_file("l.csv", "k,k_right\na,1\n");
