@@ -126,6 +126,14 @@ static int set_format_error(struct column_output *o, const struct format_error *
                      e->message);
 }
 
+/* Parquet has no seconds and no days in milliseconds: a library writes them as plain integers
+ * (findings/arrow-rs-parquet-seconds.sh). */
+static void change_to_parquet_format(char *format)
+{
+    if (strcmp(format, "tdm") == 0) format[2] = 'D';
+    if (strcmp(format, "tts") == 0 || strncmp(format, "tss:", 4) == 0) format[2] = 'm';
+}
+
 /* Types that are not built are text. */
 static int read_fields(struct column_save *s, struct unpacker *u)
 {
@@ -138,10 +146,11 @@ static int read_fields(struct column_save *s, struct unpacker *u)
         unpack_text(u, type, sizeof type);
         struct ArrowSchema schema = {.format = type, .name = name};
         const char *problem = arrow_field_read(&schema, &task->arena, &s->fields[i]);
-        if (problem != NULL || !arrow_can_build(&s->fields[i])) {
-            schema.format = "u";
-            problem = arrow_field_read(&schema, &task->arena, &s->fields[i]);
-        }
+        if (problem != NULL || !arrow_can_build(&s->fields[i]))
+            schema.format = problem != NULL ? "u" : arrow_built_format(&s->fields[i]);
+        else if (s->kind == FORMAT_PARQUET)
+            change_to_parquet_format(type);
+        problem = arrow_field_read(&schema, &task->arena, &s->fields[i]);
         if (problem != NULL)
             return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a column: %s", problem);
     }

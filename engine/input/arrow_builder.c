@@ -15,14 +15,34 @@ bool arrow_can_build(const struct arrow_field *f)
     switch (f->type) {
     case ARROW_BOOL:
     case ARROW_DATE32:
+    case ARROW_DATE64:
+    case ARROW_TIME32:
+    case ARROW_TIME64:
     case ARROW_TIMESTAMP:
+    case ARROW_DURATION:
     case ARROW_UTF8:
     case ARROW_BINARY:
+    case ARROW_LARGE_UTF8:
+    case ARROW_LARGE_BINARY:
+    case ARROW_FIXED_BINARY:
+    case ARROW_F16:
     case ARROW_F32:
     case ARROW_F64: return true;
-    case ARROW_DECIMAL: return f->width == 16 && f->scale >= 0;
+    case ARROW_DECIMAL: return f->width <= 16 && f->scale >= 0;
     default: return f->type >= ARROW_I8 && f->type <= ARROW_U64;
     }
+}
+
+const char *arrow_built_format(const struct arrow_field *f)
+{
+    if (arrow_can_build(f)) return f->format;
+    return f->type == ARROW_BINARY_VIEW && f->dictionary == NULL ? "z" : "u";
+}
+
+static bool is_bytes_type(enum arrow_type type)
+{
+    return type == ARROW_UTF8 || type == ARROW_BINARY || type == ARROW_LARGE_UTF8 ||
+           type == ARROW_LARGE_BINARY;
 }
 
 /* ---- Numbers */
@@ -47,15 +67,13 @@ static bool cut_sign(struct glint_slice *text)
     return negative;
 }
 
-/* Puts a value within the type's range. */
+/* Puts a value within the type's range, of `size` bytes. */
 static const char *put_integer(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
-                               uint32_t *out_size)
+                               uint32_t size)
 {
-    static const uint8_t sizes[] = {
-        [ARROW_I8] = 1,  [ARROW_U8] = 1,  [ARROW_I16] = 2, [ARROW_U16] = 2,
-        [ARROW_I32] = 4, [ARROW_U32] = 4, [ARROW_I64] = 8, [ARROW_U64] = 8};
-    const uint32_t size = sizes[f->type], bits = 8 * size;
-    const bool is_signed = (f->type - ARROW_I8) % 2 == 0, negative = cut_sign(&text);
+    const uint32_t bits = 8 * size;
+    const bool is_signed = f->type == ARROW_DURATION || (f->type - ARROW_I8) % 2 == 0;
+    const bool negative = cut_sign(&text);
     unsigned __int128 magnitude;
     if (!parse_digits(text.data, text.size, &magnitude)) return "it is not an integer";
     const unsigned __int128 one = 1;
@@ -64,7 +82,6 @@ static const char *put_integer(const struct arrow_field *f, struct glint_slice t
         return "it is out of the range of its column's type";
     const uint64_t value = (uint64_t)(negative ? -magnitude : magnitude);
     memcpy(out, &value, size); /* little-endian, as Arrow's buffers */
-    *out_size = size;
     return NULL;
 }
 
@@ -85,25 +102,40 @@ static bool parse_float(struct glint_slice text, double *out)
     return false;
 }
 
-static const char *put_float(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
-                             uint32_t *out_size)
+/* The nearest half, ties to even; values beyond the largest become infinite. */
+static uint16_t half_of_double(double value)
+{
+    const uint16_t sign = signbit(value) != 0 ? 0x8000 : 0;
+    const double size = fabs(value);
+    if (isnan(value)) return sign | 0x7e00;
+    if (size >= 65520) return sign | 0x7c00;
+    if (size < ldexp(1, -14)) return (uint16_t)(sign | (uint16_t)nearbyint(ldexp(size, 24)));
+    const int exponent = ilogb(size);
+    /* A fraction that rounds up to 2048 becomes the next exponent. */
+    const double fraction = nearbyint(ldexp(size, 10 - exponent)) - 1024;
+    return (uint16_t)(sign | (uint16_t)((exponent + 15) * 1024 + (int)fraction));
+}
+
+static const char *put_float(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
 {
     double value;
     if (!parse_float(text, &value)) return "it is not a number";
-    /* A float's shortest text, read as a double, is nearest to that float. */
+    /* The shortest text of a float or a half, read as a double, is nearest to it. */
     const float small = (float)value;
-    *out_size = f->type == ARROW_F32 ? sizeof small : sizeof value;
-    if (f->type == ARROW_F32)
+    const uint16_t half = half_of_double(value);
+    if (f->type == ARROW_F16)
+        memcpy(out, &half, sizeof half);
+    else if (f->type == ARROW_F32)
         memcpy(out, &small, sizeof small);
     else
         memcpy(out, &value, sizeof value);
     return NULL;
 }
 
-static const char *put_decimal(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
-                               uint32_t *out_size)
+static const char *put_decimal(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
 {
-    assert(f->width == 16 && f->scale >= 0);
+    assert(f->width <= 16 && f->scale >= 0);
+    static const char too_many[] = "it has more digits than its column's type";
     uint8_t digits[40];
     const bool negative = cut_sign(&text);
     const uint8_t *point = text.size > 0 ? memchr(text.data, '.', text.size) : NULL;
@@ -111,15 +143,16 @@ static const char *put_decimal(const struct arrow_field *f, struct glint_slice t
     const uint64_t fraction = point != NULL ? text.size - whole - 1 : 0;
     const uint64_t scale = (uint64_t)f->scale;
     unsigned __int128 value;
-    if (fraction > scale || whole + scale > 38) return "it has more digits than its column's type";
+    if (fraction > scale || whole + scale > 38) return too_many;
     if (whole == 0) return "it is not a decimal number";
     memcpy(digits, text.data, whole);
     if (fraction > 0) memcpy(digits + whole, point + 1, fraction);
     memset(digits + whole + fraction, '0', scale - fraction);
     if (!parse_digits(digits, whole + scale, &value)) return "it is not a decimal number";
+    const unsigned __int128 half = (unsigned __int128)1 << (8 * f->width - 1);
+    if (value > half - !negative) return too_many;
     if (negative) value = -value;
-    memcpy(out, &value, sizeof value);
-    *out_size = sizeof value;
+    memcpy(out, &value, f->width);
     return NULL;
 }
 
@@ -192,20 +225,41 @@ static bool take_time(struct glint_slice text, uint64_t *at, enum arrow_unit uni
     return true;
 }
 
-static const char *put_date(struct glint_slice text, uint8_t *out, uint32_t *out_size)
+/* Days, or milliseconds of whole days. */
+static const char *put_date(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
 {
     int64_t days;
     uint64_t at = 0;
-    if (!take_date(text, &at, &days) || at != text.size || days != (int32_t)days)
-        return "it is not a date, such as 2026-01-31";
+    const bool right = take_date(text, &at, &days) && at == text.size;
+    const bool small = f->type == ARROW_DATE32;
+    if (!right || (small && days != (int32_t)days)) return "it is not a date, such as 2026-01-31";
     const int32_t value = (int32_t)days;
-    memcpy(out, &value, sizeof value);
-    *out_size = sizeof value;
+    int64_t ms;
+    if (__builtin_mul_overflow(days, (int64_t)86400000, &ms))
+        return "it is out of the range of its column's type";
+    if (small)
+        memcpy(out, &value, sizeof value);
+    else
+        memcpy(out, &ms, sizeof ms);
     return NULL;
 }
 
-static const char *put_timestamp(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
-                                 uint32_t *out_size)
+static const char *put_time(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
+{
+    int64_t units;
+    uint64_t at = 0;
+    if (!take_time(text, &at, f->unit, &units) || at != text.size)
+        return "it is not a time, such as 12:00:00";
+    const int32_t value = (int32_t)units;
+    assert(f->type == ARROW_TIME64 || value == units);
+    if (f->type == ARROW_TIME32)
+        memcpy(out, &value, sizeof value);
+    else
+        memcpy(out, &units, sizeof units);
+    return NULL;
+}
+
+static const char *put_timestamp(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
 {
     int64_t days, units, per_day = 86400, value;
     uint64_t at = 0;
@@ -219,24 +273,10 @@ static const char *put_timestamp(const struct arrow_field *f, struct glint_slice
         __builtin_add_overflow(value, units, &value))
         return "it is out of the range of its column's type";
     memcpy(out, &value, sizeof value);
-    *out_size = sizeof value;
     return NULL;
 }
 
 /* ---- Columns */
-
-static const char *parse_value(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
-                               uint32_t *out_size)
-{
-    switch (f->type) {
-    case ARROW_F32:
-    case ARROW_F64: return put_float(f, text, out, out_size);
-    case ARROW_DECIMAL: return put_decimal(f, text, out, out_size);
-    case ARROW_DATE32: return put_date(text, out, out_size);
-    case ARROW_TIMESTAMP: return put_timestamp(f, text, out, out_size);
-    default: return put_integer(f, text, out, out_size);
-    }
-}
 
 static uint32_t value_bytes(const struct arrow_field *f)
 {
@@ -244,13 +284,37 @@ static uint32_t value_bytes(const struct arrow_field *f)
     case ARROW_I8:
     case ARROW_U8: return 1;
     case ARROW_I16:
-    case ARROW_U16: return 2;
+    case ARROW_U16:
+    case ARROW_F16: return 2;
     case ARROW_I32:
     case ARROW_U32:
     case ARROW_F32:
+    case ARROW_TIME32:
     case ARROW_DATE32: return 4;
-    case ARROW_DECIMAL: return 16;
+    case ARROW_FIXED_BINARY:
+    case ARROW_DECIMAL: return f->width;
     default: return 8;
+    }
+}
+
+/* Writes value_bytes. */
+static const char *parse_value(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
+{
+    switch (f->type) {
+    case ARROW_F16:
+    case ARROW_F32:
+    case ARROW_F64: return put_float(f, text, out);
+    case ARROW_DECIMAL: return put_decimal(f, text, out);
+    case ARROW_DATE32:
+    case ARROW_DATE64: return put_date(f, text, out);
+    case ARROW_TIME32:
+    case ARROW_TIME64: return put_time(f, text, out);
+    case ARROW_TIMESTAMP: return put_timestamp(f, text, out);
+    case ARROW_FIXED_BINARY:
+        if (text.size != f->width) return "it has not as many bytes as its column's type";
+        if (text.size > 0) memcpy(out, text.data, text.size);
+        return NULL;
+    default: return put_integer(f, text, out, value_bytes(f));
     }
 }
 
@@ -273,25 +337,38 @@ static const char *append_bool(struct arrow_builder *b, struct glint_slice text,
     return NULL;
 }
 
+/* Offsets have 64 bits for large types, else 32. */
+static bool append_offset(struct arrow_builder *b, uint64_t offset)
+{
+    const bool large = b->field->type == ARROW_LARGE_UTF8 || b->field->type == ARROW_LARGE_BINARY;
+    const int32_t small = (int32_t)offset;
+    return large ? buffer_append(&b->offsets, &offset, sizeof offset)
+                 : buffer_append(&b->offsets, &small, sizeof small);
+}
+
 static const char *append_bytes(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
 {
-    assert(b->rows == 0 || b->offsets.size == (uint64_t)(b->rows + 1) * sizeof(int32_t));
-    const int32_t zero = 0;
+    assert((b->rows == 0) == (b->offsets.size == 0));
     if (b->values.size + text.size > INT32_MAX) return "a column has too many bytes";
-    const int32_t end = (int32_t)(b->values.size + text.size);
-    *no_memory = (b->rows == 0 && !buffer_append(&b->offsets, &zero, sizeof zero)) ||
+    *no_memory = (b->rows == 0 && !append_offset(b, 0)) ||
                  (text.size > 0 && !buffer_append(&b->values, text.data, text.size)) ||
-                 !buffer_append(&b->offsets, &end, sizeof end);
+                 !append_offset(b, b->values.size);
     return NULL;
 }
 
 static const char *append_fixed(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
 {
-    assert(b->values.size == (uint64_t)b->rows * value_bytes(b->field));
-    uint8_t value[16] = {0};
-    uint32_t size = value_bytes(b->field);
-    const char *problem = text.data != NULL ? parse_value(b->field, text, value, &size) : NULL;
-    if (problem == NULL) *no_memory = !buffer_append(&b->values, value, size);
+    const uint32_t size = value_bytes(b->field);
+    assert(b->values.size == (uint64_t)b->rows * size);
+    *no_memory = !buffer_reserve(&b->values, size);
+    if (*no_memory) return NULL;
+    uint8_t *out = b->values.data + b->values.size;
+    const char *problem = NULL;
+    if (text.data == NULL && size > 0)
+        memset(out, 0, size);
+    else if (text.data != NULL)
+        problem = parse_value(b->field, text, out);
+    if (problem == NULL) b->values.size += size;
     return problem;
 }
 
@@ -301,10 +378,9 @@ const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice tex
     const enum arrow_type type = b->field->type;
     assert(arrow_can_build(b->field));
     *out_no_memory = false;
-    const char *problem = type == ARROW_BOOL ? append_bool(b, text, out_no_memory)
-                          : type == ARROW_UTF8 || type == ARROW_BINARY
-                              ? append_bytes(b, text, out_no_memory)
-                              : append_fixed(b, text, out_no_memory);
+    const char *problem = type == ARROW_BOOL    ? append_bool(b, text, out_no_memory)
+                          : is_bytes_type(type) ? append_bytes(b, text, out_no_memory)
+                                                : append_fixed(b, text, out_no_memory);
     if (problem != NULL) return problem;
     if (!*out_no_memory) *out_no_memory = !append_bit(&b->validity, b->rows, text.data != NULL);
     if (*out_no_memory) return "out of memory";
@@ -344,7 +420,7 @@ static void release_table(struct ArrowArray *array)
 
 static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
 {
-    const bool bytes = b->field->type == ARROW_UTF8 || b->field->type == ARROW_BINARY;
+    const bool bytes = is_bytes_type(b->field->type);
     struct built_column *c = mem_alloc_small(sizeof *c);
     if (c == NULL) return false;
     *c = (struct built_column){.owned = {b->validity, b->values}};

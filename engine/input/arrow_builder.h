@@ -12,8 +12,11 @@ struct arrow_builder {
     struct buffer validity, offsets, values;
 };
 
-/* Whether values of the type can be built; else their text is a column of type "u". */
+/* Whether values of the type can be built. */
 bool arrow_can_build(const struct arrow_field *field);
+/* The format of the column that has the values: its own if they can be built, else that of their
+ * text or bytes. */
+const char *arrow_built_format(const struct arrow_field *field);
 /* Appends the value with this text; data NULL: null. Returns NULL, or why the text is no value of
  * the type (static), and then nothing was appended. Sets *out_no_memory, and returns a reason, when
  * out of memory. */
