@@ -213,7 +213,13 @@ struct glint_rdd *glint_parallelize_rows(struct glint *g, const struct glint_row
 /* Accepts files of columns (Parquet, Arrow) as this source of lines: their rows are plain rows, as
  * those of CSV (glint_with_csv), and glint_first_line gives the names of the columns. Returns what
  * the source's first file is. Without this call such files are an error, INPUT_FORMAT. */
-enum glint_column_format { GLINT_NO_COLUMNS, GLINT_PARQUET, GLINT_ARROW };
+enum glint_column_format {
+    GLINT_NO_COLUMNS,
+    GLINT_PARQUET,
+    GLINT_ARROW,
+    GLINT_TSV,       /* outputs only: as CSV, with a tab between fields */
+    GLINT_JSON_LINES /* outputs only: an object per row */
+};
 enum glint_column_format glint_accept_columns(struct glint_rdd *lines);
 /* Returns the same for a source of these paths, before it is made; GLINT_NO_COLUMNS, without an
  * error of the context, also if they cannot be read, which textFile reports. */

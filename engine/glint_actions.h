@@ -131,7 +131,8 @@ int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
 /* Saves rows of tables, (none, text) with 0x1f between fields and 0x1d for null, as a file of
  * columns per partition. A value that is not of its column's type is an error, BAD_ROW; lists,
  * structs and types without a text form of their own are saved as text. Parquet is compressed by
- * snappy unless --compress says otherwise. */
+ * snappy unless --compress says otherwise. GLINT_TSV and GLINT_JSON_LINES are text: numbers, bools
+ * and nested values are JSON as they are; a text that is not UTF-8 is an error in JSON. */
 struct glint_column_form {
     enum glint_column_format format;
     const struct glint_column_type *columns;

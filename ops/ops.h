@@ -91,6 +91,7 @@ struct save {
     struct zstd_writer *zstd;
     uint8_t csv; /* the delimiter of CSV; JSON_ROW: rows of JSON lines; 0: plain lines */
     struct glint_slice nulls; /* with `csv` (input/csv.h) */
+    const struct save_objects *objects; /* rows become objects of JSON; NULL: they do not */
     uint64_t bytes;
     bool finished;
 };
@@ -110,9 +111,24 @@ bool save_write_bytes(struct save *s, struct glint_slice bytes);
 enum flow save_finish(struct save *s);
 /* Appends the attempt file's name, by which the driver commits it. Returns 0 or NO_MEMORY. */
 int save_result(struct save *s, struct buffer *out);
-/* Runs an action that saves text: adds the parameters that save_open reads. Returns 0 or the
- * context's code. */
-int save_text_run(struct action *a);
+/* Runs an action that saves text: adds the parameters that save_open reads: how the context writes
+ * rows, or with `form` as GLINT_TSV or GLINT_JSON_LINES. Returns 0 or the context's code. */
+int save_text_run(struct action *a, const struct glint_column_form *form);
+
+/* glint_save_as_text_file and _files with `form`, as save_text_run has it; NULL: none. */
+int save_as_text_file(struct glint_rdd *rdd, const char *path,
+                      const struct glint_column_form *form);
+int save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t count,
+                       const struct glint_column_form *form);
+
+struct unpacker;
+/* Reads the names and types of columns, `elements` in all. Returns 0 or a code. */
+int save_objects_read(struct glint_task *task, struct unpacker *u, uint64_t elements,
+                      const struct save_objects **out);
+/* Appends the row as an object, without a line end. Returns 0 or a code; nothing of the row is left
+ * then. */
+int save_objects_append(struct glint_task *task, const struct save_objects *o,
+                        struct glint_slice row, struct buffer *out);
 /* Writes the records of a batch as lines (ops/save_as_text_file.c). */
 bool save_write_lines(struct save *s, const struct glint_batch *batch);
 /* Closes the file and frees memory; removes the file unless save_finish succeeded. */

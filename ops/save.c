@@ -5,6 +5,7 @@
 #include "engine/base/text.h"
 #include "engine/input/compress.h"
 #include "engine/input/csv.h"
+#include "engine/input/json_line.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"
 
@@ -62,12 +63,15 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
     s->file = -1;
     if (o->params.size > 0) {
         struct unpacker u = unpack_begin(o->params);
+        const uint64_t elements = u.count;
         s->csv = (uint8_t)unpack_u64(&u, UINT8_MAX);
         const struct glint_slice nulls = unpack_bytes(&u);
         uint8_t *copy = nulls.size > 0 ? task_alloc(o->task, nulls.size) : NULL;
         if (nulls.size > 0 && copy == NULL) return GLINT_E_NO_MEMORY;
         if (copy != NULL) memcpy(copy, nulls.data, nulls.size);
         s->nulls = (struct glint_slice){copy, nulls.size};
+        const int r = elements > 2 ? save_objects_read(s->task, &u, elements - 2, &s->objects) : 0;
+        if (r != 0) return r;
         if (!unpack_is_complete(&u) || (nulls.size > 0 && !nulls_are_valid(nulls)))
             return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
                              "an output has wrong options");
@@ -112,14 +116,19 @@ int save_check_paths(struct glint_rdd *rdd, const char *call, const char *const 
                        call);
 }
 
-int save_text_run(struct action *a)
+int save_text_run(struct action *a, const struct glint_column_form *form)
 {
     struct glint *g = a->rdd->g;
     struct packer p = {.failed = false};
-    if (g->csv == 0) return run_action_of_rdd(a);
-    pack_array(&p, 2);
-    pack_u64(&p, g->csv);
+    const uint32_t columns = form != NULL && form->format == GLINT_JSON_LINES ? form->count : 0;
+    if (g->csv == 0 && form == NULL) return run_action_of_rdd(a);
+    pack_array(&p, 2 + 2 * (uint64_t)columns);
+    pack_u64(&p, form == NULL ? g->csv : form->format == GLINT_TSV ? '\t' : JSON_ROW);
     pack_bytes(&p, g->nulls);
+    for (uint32_t i = 0; i < columns; i++) {
+        pack_text(&p, form->columns[i].name);
+        pack_text(&p, form->columns[i].type);
+    }
     a->params = (struct glint_slice){p.out.data, p.out.size};
     int r = p.failed ? error_no_memory(&g->error) : run_action_of_rdd(a);
     packer_fini(&p);

@@ -77,8 +77,12 @@ static int save_columns(struct glint_rdd *rows, enum glint_type key, const char 
     struct glint *g = rows->g;
     assert(count > 0 && count <= ACTION_OUTPUTS_MAX);
     if (save_check_paths(rows, "saveAsColumnFile", paths, count) != 0 ||
-        check_form(rows, key, form) != 0 || check_compression(g, form->format) != 0 ||
-        format_library_load(&g->error) == NULL)
+        check_form(rows, key, form) != 0)
+        return g->error.code;
+    if (form->format == GLINT_TSV || form->format == GLINT_JSON_LINES)
+        return key == GLINT_NONE ? save_as_text_file(rows, paths[0], form)
+                                 : save_as_text_files(rows, paths, count, form);
+    if (check_compression(g, form->format) != 0 || format_library_load(&g->error) == NULL)
         return g->error.code;
     struct packer p = {.failed = false};
     const bool packed = pack_form(&p, g, form);

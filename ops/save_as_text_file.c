@@ -106,6 +106,9 @@ static bool write_pairs_text(struct save *s, const struct glint_batch *batch)
 static bool write_csv(struct save *s, struct glint_slice text)
 {
     const bool row = s->schema.key == GLINT_NONE, json = s->csv == JSON_ROW;
+    if (s->objects != NULL)
+        return save_objects_append(s->task, s->objects, text, &s->buffer) == 0 &&
+               save_reserve(s, 1);
     if (json && text.size > 0 && text.data[0] == JSON_ROW)
         return save_write_bytes(s, json_row_line(text));
     if (csv_append_row(&s->buffer, text, !row ? '\t' : json ? ',' : s->csv, s->nulls))
@@ -194,24 +197,31 @@ const struct op op_save_as_text_file = TEXT_OP("saveAsTextFile", save_text_open)
 const struct op op_save_as_gzip_text_file = TEXT_OP("saveAsTextFile(gzip)", save_gzip_open);
 const struct op op_save_as_zstd_text_file = TEXT_OP("saveAsTextFile(zstd)", save_zstd_open);
 
-static int run_save_as_text(struct glint_rdd *rdd, const struct op *op, const char *path)
+static int run_save_as_text(struct glint_rdd *rdd, const struct op *op, const char *path,
+                            const struct glint_column_form *form)
 {
     if (rdd == NULL) return rdd_null_error(op->name);
     if (save_check_paths(rdd, op->name, &path, 1) != 0) return rdd->g->error.code;
     struct action a = {.op = op, .rdd = rdd, .outputs = &path, .output_count = 1};
-    return save_text_run(&a);
+    return save_text_run(&a, form);
 }
 
-int glint_save_as_text_file(struct glint_rdd *rdd, const char *path)
+int save_as_text_file(struct glint_rdd *rdd, const char *path, const struct glint_column_form *form)
 {
     static const struct op *const by_compression[COMPRESSION_COUNT] = {
         [COMPRESSION_NONE] = &op_save_as_text_file,
         [COMPRESSION_GZIP] = &op_save_as_gzip_text_file,
         [COMPRESSION_ZSTD] = &op_save_as_zstd_text_file};
-    return run_save_as_text(rdd, by_compression[rdd != NULL ? rdd->g->config.compress : 0], path);
+    return run_save_as_text(rdd, by_compression[rdd != NULL ? rdd->g->config.compress : 0], path,
+                            form);
+}
+
+int glint_save_as_text_file(struct glint_rdd *rdd, const char *path)
+{
+    return save_as_text_file(rdd, path, NULL);
 }
 
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path)
 {
-    return run_save_as_text(rdd, &op_save_as_gzip_text_file, path);
+    return run_save_as_text(rdd, &op_save_as_gzip_text_file, path, NULL);
 }

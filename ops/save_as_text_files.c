@@ -129,7 +129,8 @@ static void save_text_files_close(void *state)
 extern const struct op op_save_as_text_files, op_save_as_gzip_text_files,
     op_save_as_zstd_text_files;
 
-int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t count)
+int save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t count,
+                       const struct glint_column_form *form)
 {
     if (rdd == NULL) return rdd_null_error("saveAsTextFiles");
     struct glint_error *error = &rdd->g->error;
@@ -150,7 +151,12 @@ int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, ui
                        .rdd = rdd,
                        .outputs = paths,
                        .output_count = count};
-    return save_text_run(&a);
+    return save_text_run(&a, form);
+}
+
+int glint_save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t count)
+{
+    return save_as_text_files(rdd, paths, count, NULL);
 }
 
 #define FILES_OP(op_name, open_)                                                                   \

@@ -68,28 +68,46 @@ static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
     return r;
 }
 
-/* Returns 1 and the form of the output if it is one of columns, 0 if it is text, or a code.
- * `named`: the columns have names. */
+/* Returns 1 and the form of the output if it needs columns, 0 if it is that of the context's text,
+ * or a code. `named`: the columns have names. */
 static int choose_format(struct glint *g, struct glint_rdd *source,
                          const struct glint_job_args *args, bool named,
                          enum glint_column_format *out)
 {
+    static const struct {
+        const char *name;
+        enum glint_column_format format;
+    } formats[] = {{"parquet", GLINT_PARQUET},
+                   {"arrow", GLINT_ARROW},
+                   {"tsv", GLINT_TSV},
+                   {"jsonl", GLINT_JSON_LINES},
+                   {"csv", GLINT_NO_COLUMNS}};
     const char *format = glint_job_option(args, "output-format");
     const enum glint_column_format input = glint_accept_columns(source);
     const bool csv = glint_job_option(args, "csv") != NULL;
+    const bool json = glint_job_option(args, "json-lines") != NULL;
+    uint32_t i = 0;
     *out = input;
     if (format == NULL) return input != GLINT_NO_COLUMNS;
-    if (strcmp(format, "csv") == 0) {
-        if (input != GLINT_NO_COLUMNS || csv) return 0;
+    while (strcmp(format, formats[i].name) != 0) i++; /* the option's table lists these */
+    *out = formats[i].format;
+    if (*out == GLINT_JSON_LINES && json && !named) return 0; /* the lines are such objects */
+    const bool text = *out == GLINT_NO_COLUMNS || *out == GLINT_TSV;
+    if (text && input == GLINT_NO_COLUMNS && !csv && !(named && json))
         return glint_abort(g, GLINT_E_USAGE, "leave it out, or add --csv",
-                           "--output-format csv needs rows of CSV or of files of columns");
-    }
-    *out = strcmp(format, "parquet") == 0 ? GLINT_PARQUET : GLINT_ARROW;
-    if (input != GLINT_NO_COLUMNS || named) return 1;
+                           "--output-format %s needs rows of CSV or of files of columns", format);
+    if (text || input != GLINT_NO_COLUMNS || named) return *out != GLINT_NO_COLUMNS;
     return glint_abort(g, GLINT_E_USAGE,
                        csv ? "add --header"
                            : "add --csv --header, and --delimiter if it is not a comma",
                        "--output-format %s needs the names of columns", format);
+}
+
+bool row_output_is_text(struct glint_rdd *source, const struct glint_job_args *args)
+{
+    const char *format = glint_job_option(args, "output-format");
+    if (format == NULL) return glint_accept_columns(source) == GLINT_NO_COLUMNS;
+    return strcmp(format, "csv") == 0 || strcmp(format, "tsv") == 0;
 }
 
 int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,

@@ -9,10 +9,12 @@
 
 #define OUTPUT_FORMAT_OPTION                                                                       \
     {                                                                                              \
-        "output-format", "parquet|arrow|csv", NULL,                                                \
-            "form of OUTPUT (default: that of INPUT); parquet and arrow need names of columns"     \
+        "output-format", "parquet|arrow|csv|tsv|jsonl", NULL,                                      \
+            "form of OUTPUT (default: that of INPUT); all but csv and tsv need names of columns"   \
     }
 
+/* Whether the output is lines of fields, which may begin with a header. */
+bool row_output_is_text(struct glint_rdd *source, const struct glint_job_args *args);
 /* Saves `rows`, (none, text), which have the columns of `source`, a source of lines by the options
  * of a table. Returns the context's code. */
 int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,

@@ -369,9 +369,9 @@ static int save_selected(const struct select_plan *p, const struct glint_job_arg
     const char *path = args->positional[1];
     if (p->table.csv != FIELDS_COLUMNS && glint_job_option(args, "output-format") == NULL)
         return glint_save_as_text_file(selected_rows_rdd(p, header), path);
-    if (header)
-        return glint_abort(g, GLINT_E_USAGE, "leave it out",
-                           "--output-header has no meaning with files of columns");
+    if (header && !row_output_is_text(p->table.lines, args))
+        return glint_abort(g, GLINT_E_USAGE, "leave it out, or add --output-format csv",
+                           "--output-header is for text: other outputs have the names");
     const char **types = selected_types(p);
     if (types == NULL) return glint_error(g)->code;
     const struct row_output_columns columns = {.names = {p->header, p->header_size},
@@ -379,7 +379,7 @@ static int save_selected(const struct select_plan *p, const struct glint_job_arg
                                                .named = !p->star || p->table.header ||
                                                         p->table.csv == FIELDS_JSON};
     const int r =
-        row_output_save_columns(selected_rows_rdd(p, false), p->table.lines, args, path, &columns);
+        row_output_save_columns(selected_rows_rdd(p, header), p->table.lines, args, path, &columns);
     glint_free(types);
     return r;
 }

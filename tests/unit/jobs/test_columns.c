@@ -303,6 +303,43 @@ Test(columns, joins_of_other_forms)
     expect_output("out", "a,a\t3\n");
 }
 
+Test(columns, rows_become_text_of_other_forms)
+{
+    write_file("a.parquet", HEAD "column k u\ncolumn x g\ncolumn n l\n"
+                                 "group\na\"b\t0.5\t9223372036854775807\n\\N\tnan\t\\N\n");
+    cr_assert_eq(RUN("sort", "--by", "x", "--output-format", "jsonl", "a.parquet", "out"), 0, "%s",
+                 error.cause);
+    expect_output("out", "{\"k\":\"a\\\"b\",\"x\":0.5,\"n\":9223372036854775807}\n"
+                         "{\"k\":null,\"x\":\"nan\",\"n\":null}\n");
+    cr_assert_eq(RUN("sort", "--by", "x", "--output-format", "tsv", "a.parquet", "out"), 0);
+    expect_output("out", "\"a\"\"b\"\t0.5\t9223372036854775807\n\\N\tnan\t\\N\n");
+    cr_assert_eq(RUN("select", "--output-header", "--output-format", "csv", "a.parquet", "out"), 0,
+                 "%s", error.cause);
+    expect_output("out", "k,x,n\n\"a\"\"b\",0.5,9223372036854775807\n\\N,nan,\\N\n");
+    cr_assert_eq(RUN("split-dataset", "--ratio", "1/0", "--output-format", "jsonl", "a.parquet",
+                     "out", "rest"),
+                 0);
+    scratch_remove("out");
+    expect_output("rest", "");
+    write_file("bad.parquet", HEAD "column k u\ngroup\nx\xff\n");
+    expect_failure(RUN("sort", "--output-format", "jsonl", "bad.parquet", "no"), GLINT_E_BAD_ROW,
+                   "a text is not UTF-8");
+    write_file("a.csv", "k,v\n\"a\tb\",\\N\n");
+    cr_assert_eq(
+        RUN("sort", "--by", "k", "--csv", "--header", "--output-format", "jsonl", "a.csv", "out"),
+        0);
+    expect_output("out", "{\"k\":\"a\\tb\",\"v\":null}\n");
+    cr_assert_eq(RUN("sort", "--csv", "--output-format", "tsv", "a.csv", "out"), 0);
+    expect_output("out", "\"a\tb\"\t\\N\nk\tv\n");
+    write_file("a.json", "{\"k\":2}\n{\"k\":1}\n");
+    cr_assert_eq(
+        RUN("sort", "--json-lines", "--by", "k", "--output-format", "jsonl", "a.json", "out"), 0);
+    expect_output("out", "{\"k\":1}\n{\"k\":2}\n");
+    expect_failure(
+        RUN("sort", "--json-lines", "--by", "k", "--output-format", "tsv", "a.json", "no"),
+        GLINT_E_USAGE, "needs rows of CSV");
+}
+
 /* ---- Errors */
 
 static void expect_damage(const char *group, enum glint_code code, const char *cause)

@@ -1,0 +1,104 @@
+/* Rows of tables as objects of JSON, a line each: for actions that save text. */
+#include "engine/base/json.h"
+#include "engine/base/text.h"
+#include "engine/base/utf8.h"
+#include "engine/input/csv.h"
+#include "engine/records/pack.h"
+#include "ops/ops.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+struct save_objects {
+    uint32_t count;
+    struct object_member {
+        const char *name;
+        bool raw; /* its text is JSON, but for numbers that are not finite */
+    } members[];
+};
+
+/* Whether values of a type, in Arrow's form, are JSON as they are: bool, numbers, nested values. */
+static bool is_json_type(const char *type)
+{
+    return type[0] == 'd' || type[0] == '+' ||
+           (type[0] != '\0' && type[1] == '\0' && strchr("bcCsSiIlLefg", type[0]) != NULL);
+}
+
+int save_objects_read(struct glint_task *task, struct unpacker *u, uint64_t elements,
+                      const struct save_objects **out)
+{
+    char name[PATH_MAX], type[256];
+    if (elements == 0 || elements % 2 != 0 || elements / 2 > UINT32_MAX)
+        return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "an output has no columns");
+    const uint32_t count = (uint32_t)(elements / 2);
+    struct save_objects *o = task_alloc(task, sizeof *o + count * sizeof o->members[0]);
+    if (o == NULL) return GLINT_E_NO_MEMORY;
+    o->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        unpack_text(u, name, sizeof name);
+        unpack_text(u, type, sizeof type);
+        const size_t size = strlen(name) + 1;
+        char *copy = task_alloc(task, size);
+        if (copy == NULL) return GLINT_E_NO_MEMORY;
+        memcpy(copy, name, size);
+        o->members[i] = (struct object_member){copy, is_json_type(type)};
+    }
+    *out = o;
+    return 0;
+}
+
+static bool is_utf8(struct glint_slice text)
+{
+    for (uint64_t i = 0; i < text.size;) {
+        const unsigned n = utf8_size(text.data + i, text.size - i);
+        if (n == 0) return false;
+        i += n;
+    }
+    return true;
+}
+
+/* nan, inf and -inf are no numbers of JSON. */
+static bool is_finite_number(struct glint_slice text)
+{
+    const uint64_t sign = text.size > 0 && text.data[0] == '-';
+    return text.size > sign && text.data[sign] != 'i' && text.data[sign] != 'n';
+}
+
+static const char *append_member(struct json *j, const struct object_member *m,
+                                 struct glint_slice field)
+{
+    static const uint8_t null = ROW_NULL;
+    if (field.size == 1 && *field.data == null)
+        json_cstring(j, m->name, NULL);
+    else if (m->raw && is_finite_number(field))
+        json_raw(j, m->name, field.data, field.size);
+    else if (!is_utf8(field))
+        return "a text is not UTF-8, as JSON has to be";
+    else
+        json_text(j, m->name, field.data, field.size);
+    return NULL;
+}
+
+int save_objects_append(struct glint_task *task, const struct save_objects *o,
+                        struct glint_slice row, struct buffer *out)
+{
+    struct glint_slice rest = row, field;
+    struct json j = {.out = *out};
+    const uint64_t begin = out->size;
+    const char *problem = NULL;
+    json_begin(&j, NULL, '{');
+    for (uint32_t i = 0; problem == NULL && i < o->count; i++)
+        problem = glint_next_field(&rest, CSV_SEPARATOR, &field)
+                      ? append_member(&j, &o->members[i], field)
+                      : "it has fewer fields than the output has columns";
+    if (problem == NULL && glint_next_field(&rest, CSV_SEPARATOR, &field))
+        problem = "it has more fields than the output has columns";
+    json_end(&j, '}');
+    *out = j.out;
+    if (problem != NULL) {
+        out->size = begin;
+        return glint_fail_row(task, GLINT_E_BAD_ROW, row, NULL, problem);
+    }
+    return j.failed ? error_no_memory(&task->error) : 0;
+}
