@@ -53,6 +53,17 @@ static int check_compression(struct glint *g, enum glint_column_format format)
     return glint_abort(g, GLINT_E_USAGE, "use zstd", "Arrow files cannot be compressed by gzip");
 }
 
+/* Parts of such files, one after another, are none. */
+static int check_not_stdout(struct glint *g, const char *const *paths, uint32_t count)
+{
+    for (uint32_t i = 0; g->config.stdout_output != NULL && i < count; i++)
+        if (strcmp(paths[i], g->config.stdout_output) == 0)
+            return glint_abort(g, GLINT_E_USAGE,
+                               "add --output-format csv or jsonl, or name a directory",
+                               "files of columns cannot be written to standard output");
+    return 0;
+}
+
 static bool pack_form(struct packer *p, const struct glint *g, const struct glint_column_form *form)
 {
     static const uint8_t by_option[COMPRESSION_COUNT] = {[COMPRESSION_NONE] = FORMAT_SNAPPY,
@@ -82,7 +93,8 @@ static int save_columns(struct glint_rdd *rows, enum glint_type key, const char 
     if (form->format == GLINT_TSV || form->format == GLINT_JSON_LINES)
         return key == GLINT_NONE ? save_as_text_file(rows, paths[0], form)
                                  : save_as_text_files(rows, paths, count, form);
-    if (check_compression(g, form->format) != 0 || format_library_load(&g->error) == NULL)
+    if (check_not_stdout(g, paths, count) != 0 || check_compression(g, form->format) != 0 ||
+        format_library_load(&g->error) == NULL)
         return g->error.code;
     struct packer p = {.failed = false};
     const bool packed = pack_form(&p, g, form);

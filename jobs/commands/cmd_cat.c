@@ -1,7 +1,11 @@
 /* glint cat: copies the parts of a job's output into one file, like Hadoop's getmerge. The bytes of
- * the parts, decompressed, are concatenated in the order of the parts' names. */
+ * the parts, decompressed, are concatenated in the order of the parts' names. Parts that are files
+ * of columns become CSV. */
 #include "engine/base/mem.h"
 #include "engine/cli/signals.h"
+#include "engine/glint.h"
+#include "engine/input/csv.h"
+#include "engine/input/format.h"
 #include "engine/input/input_stream.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/output_file.h"
@@ -35,6 +39,19 @@ static int cat_part(struct output_file *out, const struct input_file *from, uint
     return code;
 }
 
+/* Whether the first part is a file of columns, as all are then; 1, 0 or a code. */
+static int has_columns(const struct output_file *out, const struct input_list *parts)
+{
+    uint8_t head[FORMAT_HEAD_BYTES];
+    struct input_stream part;
+    if (parts->count == 0) return 0;
+    const struct split_piece whole = split_whole_file(&parts->files[0]);
+    int64_t n = input_stream_open(&part, out->env, &whole, 0, out->error);
+    if (n == 0) n = input_stream_read(&part, head, sizeof head);
+    input_stream_close(&part);
+    return n < 0 ? (int)n : format_detect_columns(head, (uint64_t)n) != 0;
+}
+
 static int cat_all_parts(struct output_file *out, const struct input_list *parts)
 {
     uint8_t *data = mem_alloc(COPY_BYTES);
@@ -43,6 +60,69 @@ static int cat_all_parts(struct output_file *out, const struct input_list *parts
     for (uint64_t i = 0; code == 0 && i < parts->count; i++)
         code = cat_part(out, &parts->files[i], data);
     mem_free(data);
+    return code;
+}
+
+/* ---- Files of columns, as CSV with the names of the columns */
+
+#define CAT_NULL "\\N"
+
+struct cat_rows {
+    struct output_file *out;
+    struct buffer lines;
+};
+
+static int flush_rows(struct cat_rows *c)
+{
+    const int code = output_file_write(c->out, c->lines.data, c->lines.size);
+    c->lines.size = 0;
+    return code;
+}
+
+static int cat_row(struct cat_rows *c, struct glint_slice row)
+{
+    static const uint8_t nulls[] = "0" CAT_NULL;
+    const struct glint_slice null = {nulls, sizeof nulls - 1};
+    if (!csv_append_row(&c->lines, row, ',', null) || !buffer_append(&c->lines, "\n", 1))
+        return error_no_memory(c->out->error);
+    return c->lines.size < COPY_BYTES ? 0 : flush_rows(c);
+}
+
+static int cat_record(void *arg, const struct glint_record *record)
+{
+    struct cat_rows *const c = arg;
+    const enum glint_code stop = signals_pending();
+    if (stop != GLINT_OK) return error_set(c->out->error, stop, NULL, "interrupted by a signal");
+    return cat_row(c, record->value.bytes);
+}
+
+static int cat_rows_of(struct glint *g, const char *path, struct cat_rows *c)
+{
+    struct glint_rdd *rows = glint_text_file(g, path);
+    glint_accept_columns(rows);
+    rows = glint_with_nulls(rows, CAT_NULL, true);
+    const struct glint_slice names = glint_first_line(rows);
+    int code = glint_error(g)->code;
+    if (code == 0) code = cat_row(c, names);
+    if (code == 0) code = glint_collect_each(rows, cat_record, c);
+    if (code == 0) code = flush_rows(c);
+    if (code != 0 && c->out->error->code == GLINT_OK) *c->out->error = *glint_error(g);
+    return code;
+}
+
+static int cat_columns(struct output_file *out, const char *path)
+{
+    struct glint_config *config = glint_config_create();
+    struct glint *g = glint_create(config, out->error);
+    struct cat_rows c = {.out = out};
+    int code = out->error->code;
+    if (g != NULL) {
+        code = cat_rows_of(g, path, &c);
+        glint_finish(g);
+    }
+    glint_destroy(g);
+    glint_config_destroy(config);
+    buffer_fini(&c.lines);
     return code;
 }
 
@@ -61,7 +141,12 @@ static void cat_parts(const struct cli_line *line, struct glint_error *error)
         code =
             output_file_open(&out, env_real(), line->argument_count > 1 ? line->arguments[1] : NULL,
                              cli_line_flag(line, "overwrite"), error);
-    if (code == 0) output_file_close(&out, cat_all_parts(&out, &parts));
+    if (code == 0) {
+        code = has_columns(&out, &parts);
+        if (code == 0) code = cat_all_parts(&out, &parts);
+        if (code > 0) code = cat_columns(&out, line->arguments[0]);
+        output_file_close(&out, code);
+    }
     input_list_fini(&parts);
 }
 
@@ -75,7 +160,8 @@ const struct cli_command cmd_cat = {
                .summary = "Writes the parts of a job's output one after another.",
                .help = "Without FILE, or for -, they go to standard output. FILE is created "
                        "atomically, at the end. Parts are copied in the order of their names; "
-                       "compressed ones are decompressed.",
+                       "compressed ones are decompressed. Parquet and Arrow files become CSV, with "
+                       "the names of the columns as first line, and \\N for null.",
                .arguments = "OUTPUT [FILE]",
                .arguments_min = 1,
                .arguments_max = 2,

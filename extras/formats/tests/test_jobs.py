@@ -187,6 +187,28 @@ class Jobs(unittest.TestCase):
             self.assertEqual(saved[name].type, expected[name].type, name)
             self.assertTrue(saved[name].equals(expected[name]), name)
 
+    def test_columns_as_text(self):
+        table = pyarrow.table({"k": ["b", None, "a,\"x"], "n": [[1, None], [], None]})
+        pyarrow.parquet.write_table(table, self.path("in"), row_group_size=1)
+        csv = 'k,n\nb,"[1,null]"\n\\N,[]\n"a,""x",\\N\n'
+        self.glint("sample", "--fraction", "1", "--split-size", "1", self.path("in"),
+                   self.path("out"))
+        self.assertEqual(len([name for name in os.listdir(self.path("out"))
+                              if name.endswith(".parquet")]), 3)
+        run = subprocess.run([GLINT, "cat", self.path("out")], check=True, capture_output=True)
+        self.assertEqual(run.stdout.decode(), csv)
+        subprocess.run([GLINT, "cat", self.path("in"), self.path("csv")], check=True)
+        with open(self.path("csv"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), csv)
+        command = [GLINT, "submit", "-q", "sort", "--by", "k"]
+        run = subprocess.run([*command, "--output-format", "jsonl", self.path("in"), "-"],
+                             check=True, capture_output=True)
+        self.assertEqual(run.stdout.decode().splitlines(),
+                         ['{"k":null,"n":[]}', '{"k":"a,\\"x","n":null}', '{"k":"b","n":[1,null]}'])
+        run = subprocess.run([*command, self.path("in"), "-"], check=False, capture_output=True)
+        self.assertEqual((run.returncode, run.stdout), (64, b""))
+        self.assertIn(b"cannot be written to standard output", run.stderr)
+
     def test_results_of_jobs_have_types(self):
         amounts = [decimal.Decimal(n) for n in ("1.25", "2.50", "4.00")]
         table = pyarrow.table({"k": ["a", "b", "a"], "n": pyarrow.array([1, 2, 2 ** 62]),
