@@ -137,6 +137,9 @@ struct glint_column_form {
     enum glint_column_format format;
     const struct glint_column_type *columns;
     uint32_t count;
+    uint32_t row_group_rows;       /* at most; 0: 1,048,576 */
+    const uint32_t *bloom_columns; /* from 0: columns with a Bloom filter, of Parquet only */
+    uint32_t bloom_count;
 };
 int glint_save_as_column_file(struct glint_rdd *rows, const char *path,
                               const struct glint_column_form *form);

@@ -106,7 +106,7 @@ static const struct glint_job_option options[] = {
     {"ratio", "A/B", "60/40", "weights of TRAIN and TEST"},
     {"seed", "N", "42", "seed of the random split"},
     ROWS_OPTIONS,
-    OUTPUT_FORMAT_OPTION,
+    OUTPUT_FORMAT_OPTIONS,
     {"no-header", NULL, NULL, "the input has no header line"},
     {NULL, NULL, NULL, NULL}};
 

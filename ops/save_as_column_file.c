@@ -13,6 +13,12 @@
 
 #define ARRAY_ROWS_MAX  8192
 #define ARRAY_BYTES_MAX (4 * MIB)
+#define ROW_GROUP_ROWS  (1u << 20)
+#define ROW_GROUP_BYTES (128 * MIB)
+#define BLOOM_FPP       0.01
+
+/* Of the parameters, before those of columns: kind, compression, rows of a group, filters. */
+enum { HEAD_ELEMENTS = 4 };
 
 extern const struct op op_save_as_column_file;
 
@@ -29,6 +35,9 @@ struct column_save {
     struct glint_task *task;
     const struct format_library *library;
     uint8_t kind, compression;
+    uint32_t group_rows;
+    uint32_t *bloom_columns;
+    uint32_t bloom_count;
     uint32_t count;
     struct arrow_field *fields;
     uint32_t output_count, opened;
@@ -70,11 +79,14 @@ static bool pack_form(struct packer *p, const struct glint *g, const struct glin
                                                          [COMPRESSION_GZIP] = FORMAT_GZIP,
                                                          [COMPRESSION_ZSTD] = FORMAT_ZSTD};
     const bool parquet = form->format == GLINT_PARQUET;
-    pack_array(p, 2 + 2 * (uint64_t)form->count);
+    pack_array(p, HEAD_ELEMENTS + 2 * (uint64_t)form->count);
     pack_u64(p, parquet ? FORMAT_PARQUET : FORMAT_ARROW_FILE);
     pack_u64(p, parquet                                  ? by_option[g->config.compress]
                 : g->config.compress == COMPRESSION_ZSTD ? FORMAT_ZSTD
                                                          : FORMAT_UNCOMPRESSED);
+    pack_u64(p, form->row_group_rows > 0 ? form->row_group_rows : ROW_GROUP_ROWS);
+    const uint64_t bloom_bytes = form->bloom_count * sizeof *form->bloom_columns;
+    pack_bytes(p, (struct glint_slice){(const uint8_t *)form->bloom_columns, bloom_bytes});
     for (uint32_t i = 0; i < form->count; i++) {
         pack_text(p, form->columns[i].name);
         pack_text(p, form->columns[i].type);
@@ -175,6 +187,29 @@ static int read_fields(struct column_save *s, struct unpacker *u)
                : error_set(&task->error, GLINT_E_PROTOCOL, NULL, "an output has wrong columns");
 }
 
+/* A writer has a row group in memory, encoded: at most half of the slot's for all of them. */
+static uint64_t row_group_bytes(const struct column_save *s)
+{
+    const uint64_t share = s->task->options->memory_bytes / 2 / s->output_count;
+    return share < ROW_GROUP_BYTES ? share > MIB ? share : MIB : ROW_GROUP_BYTES;
+}
+
+/* Copies the numbers of the columns that get a Bloom filter. */
+static int read_bloom_columns(struct column_save *s, struct glint_slice bytes)
+{
+    const uint64_t count = bytes.size / sizeof *s->bloom_columns;
+    if (count == 0) return 0;
+    s->bloom_columns = task_alloc(s->task, bytes.size);
+    if (s->bloom_columns == NULL) return GLINT_E_NO_MEMORY;
+    memcpy(s->bloom_columns, bytes.data, count * sizeof *s->bloom_columns);
+    s->bloom_count = (uint32_t)count;
+    for (uint64_t i = 0; i < count; i++)
+        if (s->bloom_columns[i] >= s->count || count > s->count)
+            return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
+                             "a Bloom filter of a column that an output does not have");
+    return 0;
+}
+
 static int create_writer(struct column_save *s, struct column_output *o)
 {
     assert(s->count > 0 && o->writer == NULL);
@@ -194,8 +229,11 @@ static int create_writer(struct column_save *s, struct column_output *o)
     const struct format_write options = {.kind = s->kind,
                                          .compression = s->compression,
                                          .level = -1,
-                                         .row_group_rows = 1u << 20,
-                                         .row_group_bytes = 128 * MIB};
+                                         .row_group_rows = s->group_rows,
+                                         .row_group_bytes = row_group_bytes(s),
+                                         .bloom_columns = s->bloom_columns,
+                                         .bloom_count = s->bloom_count,
+                                         .bloom_fpp = BLOOM_FPP};
     struct format_error e = {.piece = -1};
     o->output = (struct format_output){.context = o, .write = write_output};
     return s->library->create(&o->output, &options, &schema, &o->writer, &e) == 0
@@ -228,9 +266,13 @@ static int column_save_open(void *state, const struct op_open *o)
     s->task = o->task;
     s->kind = (uint8_t)unpack_u64(&u, FORMAT_ORC);
     s->compression = (uint8_t)unpack_u64(&u, FORMAT_BROTLI);
-    if (elements < 4 || elements % 2 != 0 || elements / 2 > UINT32_MAX)
+    s->group_rows = (uint32_t)unpack_u64(&u, UINT32_MAX);
+    const struct glint_slice bloom = unpack_bytes(&u);
+    if (elements <= HEAD_ELEMENTS || elements % 2 != 0 || elements / 2 > UINT32_MAX ||
+        s->group_rows == 0)
         return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "an output has no columns");
-    s->count = (uint32_t)(elements / 2 - 1);
+    s->count = (uint32_t)((elements - HEAD_ELEMENTS) / 2);
+    if (read_bloom_columns(s, bloom) != 0) return o->task->error.code;
     s->library = format_library_load(&o->task->error);
     if (s->library == NULL) return o->task->error.code;
     int r = read_fields(s, &u);

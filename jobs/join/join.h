@@ -60,7 +60,7 @@ static inline enum join_side join_probe_side(const struct join *j)
 
 /* Options of both jobs, for each side. */
 #define JOIN_SIDE_OPTIONS                                                                          \
-    FORMAT_OPTIONS, MISSING_OPTION, OUTPUT_FORMAT_OPTION,                                          \
+    FORMAT_OPTIONS, MISSING_OPTION, OUTPUT_FORMAT_OPTIONS,                                          \
         {"left-where", "EXPR", NULL, "only rows of LEFT for which this is true"},                  \
         {"right-where", "EXPR", NULL, "only rows of RIGHT for which this is true"},                \
         {"header", NULL, NULL, "both sides: the first line of each input file is a header"},       \

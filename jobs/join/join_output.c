@@ -91,7 +91,7 @@ int join_save(const struct join *j, struct glint_rdd *lines, const struct glint_
         (format != NULL || (left->csv == FIELDS_COLUMNS && right->csv == FIELDS_COLUMNS)))
         return save_named_lines(j, lines, args, path);
     if (format == NULL || (strcmp(format, "csv") == 0 && left->csv != 0))
-        return glint_save_as_text_file(lines, path);
+        return row_output_save_text(lines, args, path);
     return glint_abort(j->g, GLINT_E_USAGE, "add --csv --header",
                        "--output-format %s needs the names of columns of %s", format,
                        side_is_named(left) ? "RIGHT" : "LEFT");

@@ -36,22 +36,76 @@ struct output_paths {
     bool by_number;
 };
 
-static int save_as_text(struct glint_rdd *rows, struct output_paths p)
+/* Options of files of columns are an error for text. */
+static int check_text_options(struct glint *g, const struct glint_job_args *args)
 {
+    static const char *const options[] = {"row-group-rows", "bloom-filter"};
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (glint_job_given(args, options[i]))
+            return glint_abort(g, GLINT_E_USAGE, "add --output-format parquet",
+                               "--%s has no meaning for a text output", options[i]);
+    return 0;
+}
+
+static int save_as_text(struct glint_rdd *rows, const struct glint_job_args *args,
+                        struct output_paths p)
+{
+    if (rows != NULL && check_text_options(glint_context(rows), args) != 0)
+        return glint_error(glint_context(rows))->code;
     return p.by_number ? glint_save_as_text_files(rows, p.paths, p.count)
                        : glint_save_as_text_file(rows, p.paths[0]);
 }
 
-static int save_as_columns(struct glint_rdd *rows, struct output_paths p,
-                           const struct glint_column_form *form)
+static int save_form(struct glint_rdd *rows, struct output_paths p,
+                     const struct glint_column_form *form)
 {
     return p.by_number ? glint_save_as_column_files(rows, p.paths, p.count, form)
                        : glint_save_as_column_file(rows, p.paths[0], form);
 }
 
+/* Reads --bloom-filter into `columns`, which has room for those of the form. */
+static int read_bloom_columns(struct glint *g, const struct glint_job_args *args,
+                              struct glint_column_form *form, uint32_t *columns)
+{
+    const char *list = glint_job_option(args, "bloom-filter");
+    struct glint_slice rest = {(const uint8_t *)list, list != NULL ? strlen(list) : 0}, name;
+    while (list != NULL && glint_next_name(&rest, ',', &name)) {
+        uint32_t at = 0;
+        while (at < form->count && (strlen(form->columns[at].name) != name.size ||
+                                    memcmp(form->columns[at].name, name.data, name.size) != 0))
+            at++;
+        for (uint32_t i = 0; i < form->bloom_count; i++)
+            if (columns[i] == at) at = form->count; /* it is there twice */
+        if (at == form->count)
+            return glint_abort(g, GLINT_E_BAD_VALUE, "list columns of OUTPUT once, by their names",
+                               "--bloom-filter: \"%.*s\" is no column of OUTPUT, or is there twice",
+                               (int)name.size, (const char *)name.data);
+        columns[form->bloom_count++] = at;
+    }
+    form->bloom_columns = columns;
+    return glint_error(g)->code;
+}
+
+static int save_as_columns(struct glint_rdd *rows, const struct glint_job_args *args,
+                           struct output_paths p, struct glint_column_form *form)
+{
+    struct glint *g = glint_context(rows);
+    const bool text = form->format == GLINT_TSV || form->format == GLINT_JSON_LINES;
+    if (text && check_text_options(g, args) != 0) return glint_error(g)->code;
+    if (form->format == GLINT_ARROW && glint_job_given(args, "bloom-filter"))
+        return glint_abort(g, GLINT_E_USAGE, "add --output-format parquet",
+                           "Arrow files have no Bloom filters");
+    form->row_group_rows = (uint32_t)glint_job_i64(g, args, "row-group-rows", 1, UINT32_MAX);
+    uint32_t *columns = glint_alloc(g, (form->count + 1) * sizeof *columns);
+    if (columns != NULL && read_bloom_columns(g, args, form, columns) == 0)
+        save_form(rows, p, form);
+    glint_free(columns);
+    return glint_error(g)->code;
+}
+
 static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
-                              const char *const *types, struct output_paths paths,
-                              enum glint_column_format format)
+                              const char *const *types, const struct glint_job_args *args,
+                              struct output_paths paths, enum glint_column_format format)
 {
     struct glint *g = glint_context(rows);
     struct glint_column_form form = {.format = format};
@@ -62,10 +116,16 @@ static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
     int r = columns != NULL && text != NULL ? name_columns(g, names, types, columns, text)
                                             : glint_error(g)->code;
     form.columns = columns;
-    if (r == 0) r = save_as_columns(rows, paths, &form);
+    if (r == 0) r = save_as_columns(rows, args, paths, &form);
     glint_free(columns);
     glint_free(text);
     return r;
+}
+
+int row_output_save_text(struct glint_rdd *rows, const struct glint_job_args *args,
+                         const char *path)
+{
+    return save_as_text(rows, args, (struct output_paths){.paths = &path, .count = 1});
 }
 
 /* Returns 1 and the form of the output if it needs columns, 0 if it is that of the context's text,
@@ -115,32 +175,32 @@ int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct row_output_columns *columns)
 {
     enum glint_column_format format;
-    if (rows == NULL || source == NULL) return glint_save_as_text_file(rows, path);
+    if (rows == NULL || source == NULL) return row_output_save_text(rows, args, path);
     const bool rows_have_fields =
         glint_job_option(args, "csv") != NULL || glint_job_option(args, "json-lines") != NULL;
     const int r = choose_format(glint_context(rows), source, args,
                                 columns->named && rows_have_fields, &format);
-    if (r <= 0) return r == 0 ? glint_save_as_text_file(rows, path) : r;
-    return save_named_columns(rows, columns->names, columns->types,
+    if (r <= 0) return r == 0 ? row_output_save_text(rows, args, path) : r;
+    return save_named_columns(rows, columns->names, columns->types, args,
                               (struct output_paths){.paths = &path, .count = 1}, format);
 }
 
 static int save_rows(struct glint_rdd *rows, struct glint_rdd *source,
                      const struct glint_job_args *args, struct output_paths paths)
 {
-    struct glint_column_form form;
-    if (rows == NULL || source == NULL) return save_as_text(rows, paths);
+    struct glint_column_form form = {.count = 0};
+    if (rows == NULL || source == NULL) return save_as_text(rows, args, paths);
     struct glint *g = glint_context(rows);
     const bool named =
         glint_job_option(args, "csv") != NULL && glint_job_option(args, "header") != NULL;
     const int r = choose_format(g, source, args, named, &form.format);
-    if (r <= 0) return r == 0 ? save_as_text(rows, paths) : r;
+    if (r <= 0) return r == 0 ? save_as_text(rows, args, paths) : r;
     form.columns = glint_column_types(source, &form.count);
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
-    if (form.count > 0) return save_as_columns(rows, paths, &form);
+    if (form.count > 0) return save_as_columns(rows, args, paths, &form);
     const struct glint_slice names = glint_first_line(source); /* of CSV: its columns are text */
     return glint_error(g)->code == GLINT_OK
-               ? save_named_columns(rows, names, NULL, paths, form.format)
+               ? save_named_columns(rows, names, NULL, args, paths, form.format)
                : glint_error(g)->code;
 }
 

@@ -7,14 +7,22 @@
 /* Between the names of columns, as in glint_first_line of CSV and of files of columns. */
 #define ROW_OUTPUT_SEPARATOR 0x1f
 
-#define OUTPUT_FORMAT_OPTION                                                                       \
+/* Options of every job that saves rows of tables. */
+#define OUTPUT_FORMAT_OPTIONS                                                                      \
+    {"output-format", "parquet|arrow|csv|tsv|jsonl", NULL,                                         \
+     "form of OUTPUT (default: that of INPUT); all but csv and tsv need names of columns"},        \
+        {"row-group-rows", "N", "1048576", "parquet and arrow: rows of a row group, at most"},     \
     {                                                                                              \
-        "output-format", "parquet|arrow|csv|tsv|jsonl", NULL,                                      \
-            "form of OUTPUT (default: that of INPUT); all but csv and tsv need names of columns"   \
+        "bloom-filter", "COLS", NULL,                                                              \
+            "parquet: columns of OUTPUT that get a Bloom filter in each row group"                 \
     }
 
 /* Whether the output is lines of fields, which may begin with a header. */
 bool row_output_is_text(struct glint_rdd *source, const struct glint_job_args *args);
+/* Saves `rows` in the context's text form, which the options must not contradict. Returns the
+ * context's code. */
+int row_output_save_text(struct glint_rdd *rows, const struct glint_job_args *args,
+                         const char *path);
 /* Saves `rows`, (none, text), which have the columns of `source`, a source of lines by the options
  * of a table. Returns the context's code. */
 int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,

@@ -239,7 +239,7 @@ static const struct glint_job_option options[] = {
     {"count", NULL, NULL, "the number of rows"},
     {"distinct", "COLS", NULL, "how many different texts each column has; reads INPUT once more"},
     TABLE_OPTIONS,
-    OUTPUT_FORMAT_OPTION,
+    OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job agg_job = {

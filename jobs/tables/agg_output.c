@@ -144,7 +144,7 @@ int agg_save(struct glint_rdd *rows, const struct table *t, const struct glint_j
     struct result_types types;
     const char *path = args->positional[1];
     if (t->csv != FIELDS_COLUMNS && glint_job_option(args, "output-format") == NULL)
-        return glint_save_as_text_file(rows, path);
+        return row_output_save_text(rows, args, path);
     const struct glint_column_type *inputs = glint_column_types(t->lines, &count);
     const struct glint_slice header = glint_first_line(t->lines);
     if (glint_error(t->g)->code != GLINT_OK) return glint_error(t->g)->code;

@@ -238,7 +238,7 @@ static const struct glint_job_option options[] = {
      "remember keys in a Bloom filter, which wrongly drops a line with probability P at most"},
     {"keys", "N", NULL, "--bloom: the expected number of different keys (the rows of INPUT)"},
     TABLE_OPTIONS,
-    OUTPUT_FORMAT_OPTION,
+    OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job dedup_job = {

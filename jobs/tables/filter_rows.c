@@ -204,7 +204,7 @@ static const struct glint_job_option options[] = {
     {"filter-key", "KEY", NULL, "look up only in the filter of this key (in all of them)"},
     {"key-type", "int|text", "int", "type of the filters' keys"},
     TABLE_OPTIONS,
-    OUTPUT_FORMAT_OPTION,
+    OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job filter_rows_job = {

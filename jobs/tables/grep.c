@@ -336,7 +336,7 @@ static const struct glint_job_option options[] = {
     {"invert", NULL, NULL, "save the lines that do not match"},
     {"column", "COL", NULL, "match only this column: its number or, with --header, its name"},
     TABLE_OPTIONS,
-    OUTPUT_FORMAT_OPTION,
+    OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job grep_job = {

@@ -368,7 +368,7 @@ static int save_selected(const struct select_plan *p, const struct glint_job_arg
     struct glint *g = p->table.g;
     const char *path = args->positional[1];
     if (p->table.csv != FIELDS_COLUMNS && glint_job_option(args, "output-format") == NULL)
-        return glint_save_as_text_file(selected_rows_rdd(p, header), path);
+        return row_output_save_text(selected_rows_rdd(p, header), args, path);
     if (header && !row_output_is_text(p->table.lines, args))
         return glint_abort(g, GLINT_E_USAGE, "leave it out, or add --output-format csv",
                            "--output-header is for text: other outputs have the names");
@@ -411,7 +411,7 @@ static const struct glint_job_option options[] = {
      "columns and expressions, such as 'id, votes * 2 AS twice'; * is all columns (all columns)"},
     {"output-header", NULL, NULL, "the first line of each part of OUTPUT has the names"},
     TABLE_OPTIONS,
-    OUTPUT_FORMAT_OPTION,
+    OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job select_job = {

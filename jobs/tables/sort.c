@@ -126,7 +126,7 @@ static const struct glint_job_option options[] = {
     {"reverse", NULL, NULL, "reverse the order of columns without letters"},
     {"unique", NULL, NULL, "save only the first line of those with equal columns"},
     TABLE_OPTIONS,
-    OUTPUT_FORMAT_OPTION,
+    OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job sort_job = {

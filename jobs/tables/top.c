@@ -344,7 +344,7 @@ static const struct glint_job_option options[] = {
     {"text", NULL, NULL, "compare them as text"},
     {"smallest", NULL, NULL, "the smallest instead of the largest"},
     TABLE_OPTIONS,
-    OUTPUT_FORMAT_OPTION,
+    OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job top_job = {

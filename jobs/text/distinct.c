@@ -10,7 +10,7 @@ static int distinct_run(struct glint *g, const struct glint_job_args *args)
 }
 
 static const struct glint_job_option options[] = {
-    ROWS_OPTIONS, OUTPUT_FORMAT_OPTION, {NULL, NULL, NULL, NULL}};
+    ROWS_OPTIONS, OUTPUT_FORMAT_OPTIONS, {NULL, NULL, NULL, NULL}};
 
 const struct glint_job distinct_job = {
     .name = "distinct",

@@ -24,7 +24,7 @@ static const struct glint_job_option options[] = {
     {"rows", "N", NULL, "exactly N lines, or all if there are fewer; reads INPUT twice"},
     {"seed", "N", "42", "seed of the random choice"},
     ROWS_OPTIONS,
-    OUTPUT_FORMAT_OPTION,
+    OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};
 
 const struct glint_job sample_job = {

@@ -187,6 +187,18 @@ class Jobs(unittest.TestCase):
             self.assertEqual(saved[name].type, expected[name].type, name)
             self.assertTrue(saved[name].equals(expected[name]), name)
 
+    def test_row_groups_and_bloom_filters(self):
+        table = pyarrow.table({"k": [f"k{i}" for i in range(5000)], "n": list(range(5000))})
+        pyarrow.parquet.write_table(table, self.path("in"))
+        self.glint("sort", "--by", "n:n", "--row-group-rows", "1000", "--bloom-filter", "n,k",
+                   self.path("in"), self.path("out"))
+        part = self.path("out/part-00000.parquet")
+        metadata = pyarrow.parquet.ParquetFile(part).metadata
+        self.assertEqual([metadata.row_group(i).num_rows for i in range(5)], [1000] * 5)
+        for column, value in (("n", "2500"), ("k", "'k2500'")):
+            probe = f"select bloom_filter_excludes from parquet_bloom_probe('{part}', '{column}', {value})"
+            self.assertEqual([row[0] for row in duckdb.sql(probe).fetchall()][2], False)
+
     def test_columns_as_text(self):
         table = pyarrow.table({"k": ["b", None, "a,\"x"], "n": [[1, None], [], None]})
         pyarrow.parquet.write_table(table, self.path("in"), row_group_size=1)

@@ -340,6 +340,29 @@ Test(columns, rows_become_text_of_other_forms)
         GLINT_E_USAGE, "needs rows of CSV");
 }
 
+Test(columns, options_of_files_of_columns)
+{
+    write_file("a.parquet", HEAD "column k u\ncolumn n l\ngroup\na\t1\nb\t2\n");
+    cr_assert_eq(RUN("sort", "--by", "k", "--row-group-rows", "1", "--bloom-filter", "n,k",
+                     "a.parquet", "out"),
+                 0, "%s", error.cause);
+    scratch_remove("out");
+    expect_failure(RUN("sort", "--bloom-filter", "k,x", "a.parquet", "no"), GLINT_E_BAD_VALUE,
+                   "\"x\" is no column of OUTPUT");
+    expect_failure(RUN("sort", "--bloom-filter", "k,k", "a.parquet", "no"), GLINT_E_BAD_VALUE,
+                   "or is there twice");
+    expect_failure(RUN("sort", "--row-group-rows", "0", "a.parquet", "no"), GLINT_E_BAD_VALUE,
+                   "--row-group-rows 0");
+    expect_failure(
+        RUN("sort", "--bloom-filter", "k", "--output-format", "arrow", "a.parquet", "no"),
+        GLINT_E_USAGE, "Arrow files have no Bloom filters");
+    static const char *const texts[] = {"csv", "jsonl"};
+    for (int i = 0; i < 2; i++)
+        expect_failure(RUN("agg", "--count", "--row-group-rows", "5", "--output-format", texts[i],
+                           "a.parquet", "no"),
+                       GLINT_E_USAGE, "--row-group-rows has no meaning for a text output");
+}
+
 /* ---- Errors */
 
 static void expect_damage(const char *group, enum glint_code code, const char *cause)
