@@ -60,21 +60,21 @@ static inline enum join_side join_probe_side(const struct join *j)
 
 /* Options of both jobs, for each side. */
 #define JOIN_SIDE_OPTIONS                                                                          \
-    FORMAT_OPTIONS, MISSING_OPTION, OUTPUT_FORMAT_OPTIONS,                                          \
+    FORMAT_OPTIONS, MISSING_OPTION, OUTPUT_FORMAT_OPTIONS,                                         \
         {"left-where", "EXPR", NULL, "only rows of LEFT for which this is true"},                  \
         {"right-where", "EXPR", NULL, "only rows of RIGHT for which this is true"},                \
         {"header", NULL, NULL, "both sides: the first line of each input file is a header"},       \
         {"left-header", NULL, NULL, "LEFT only"}, {"right-header", NULL, NULL, "RIGHT only"},      \
         {"key-column", "COLS", NULL, "both sides: one or more columns, as in 1,3 or id,day"},      \
         {"left-key-column", "COLS", "1", "LEFT's key: numbers or, with a header, names"},          \
-        {"right-key-column", "COLS", "1", "RIGHT's key: as many numbers or names"}, \
+        {"right-key-column", "COLS", "1", "RIGHT's key: as many numbers or names"},                \
         {"left-key", "text|int", "text", "type of LEFT's key columns"},                            \
         {"right-key", "text|int", "text", "type of RIGHT's key columns; must be the same"},        \
         {"left-delimiter", "C", NULL,                                                              \
          "of LEFT, and of the output: one byte, or \\t " FIELDS_DELIMITER_DEFAULT},                \
         {"right-delimiter", "C", NULL, "of RIGHT: one byte, or \\t " FIELDS_DELIMITER_DEFAULT},    \
     {                                                                                              \
-        "p", "P", "0.01", "bloom: the filter's false positive probability"                 \
+        "p", "P", "0.01", "bloom: the filter's false positive probability"                         \
     }
 /* Reads them into j->tables, j->keys and j->ints. Returns 0 or the context's code. */
 int join_side_options(struct join *j, const struct glint_job_args *args);
