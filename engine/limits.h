@@ -51,6 +51,10 @@
 #define REMOTE_NAMES_MAX           UINT64_C(4000000)
 #define REMOTE_REDIRECTS_MAX       5u
 #define REMOTE_IDLE_SESSIONS_MAX   16u
+#define REMOTE_CONTINUE_MS         100u /* before a body is sent without 100 Continue */
+#define COMMIT_RECORD_BYTES_MAX    (256 * MIB)
+#define S3_PARTS_MAX               10000u    /* of an upload */
+#define S3_PART_BYTES_MIN          (5 * MIB) /* of all but the last one */
 #define REMOTE_AHEAD_MAX           40u /* requests of a process whose responses are not read yet */
 
 /* Shuffle. */

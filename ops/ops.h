@@ -85,6 +85,7 @@ struct save {
     struct glint_schema schema;
     const char *dir;
     int file; /* -1: not open */
+    struct remote_writer *remote; /* in place of a file, if the output is in a store */
     char name[64];
     struct buffer buffer;
     struct gzip_writer *gzip; /* at most one of the two is not NULL */
@@ -109,7 +110,11 @@ bool save_reserve(struct save *s, uint64_t size);
 bool save_write_bytes(struct save *s, struct glint_slice bytes);
 /* Flushes, syncs and closes the file. Until it succeeds, save_close removes the file. */
 enum flow save_finish(struct save *s);
-/* Appends the attempt file's name, by which the driver commits it. Returns 0 or NO_MEMORY. */
+/* Appends what the driver commits an attempt by: the name of its files, which all outputs of the
+ * action have in common, and for outputs in stores a NUL and an array of their uploads, in order
+ * (remote_writer_pack). Returns 0 or NO_MEMORY. */
+int save_results(const struct save *outputs, uint32_t count, struct buffer *out);
+/* The same for one output. */
 int save_result(struct save *s, struct buffer *out);
 /* Runs an action that saves text: adds the parameters that save_open reads: how the context writes
  * rows, or with `form` as GLINT_TSV or GLINT_JSON_LINES. Returns 0 or the context's code. */
@@ -131,7 +136,8 @@ int save_objects_append(struct glint_task *task, const struct save_objects *o,
                         struct glint_slice row, struct buffer *out);
 /* Writes the records of a batch as lines (ops/save_as_text_file.c). */
 bool save_write_lines(struct save *s, const struct glint_batch *batch);
-/* Closes the file and frees memory; removes the file unless save_finish succeeded. */
+/* Closes the file and frees memory; removes the file, or aborts the upload, unless save_finish
+ * succeeded. */
 void save_close(struct save *s);
 
 /* ---- Result rows (ops/result_rows.c): varint size, encoded key, varint size, encoded value. A

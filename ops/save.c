@@ -1,15 +1,17 @@
-/* Shared by all actions that save: writes an attempt file into the output's hidden directory,
- * through a buffer. A successful task returns the file's name as its result. Only the driver then
- * commits the file (commit_task) or deletes it, so concurrent attempts never write the same
- * file. */
+/* Shared by all actions that save: writes an attempt file into the output's hidden directory, or
+ * an upload to a store, through a buffer. A successful task returns the file's name as its result,
+ * and what completes the upload. Only the driver then commits it (commit_task) or deletes it, so
+ * concurrent attempts never write the same file. */
 #include "engine/base/text.h"
 #include "engine/input/compress.h"
 #include "engine/input/csv.h"
 #include "engine/input/json_line.h"
+#include "engine/input/remote_writer.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -25,6 +27,7 @@ static int write_to_attempt_file(void *arg, const void *data, uint64_t size)
     struct save *s = arg;
     char path[PATH_MAX];
     s->bytes += size;
+    if (s->remote != NULL) return remote_writer_write(s->remote, data, size, &s->task->error);
     int r = env_write_all(s->task->env, s->file, data, size);
     if (r == 0) return 0;
     format_attempt_path(s, path, sizeof path);
@@ -79,10 +82,39 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
     return save_open_file(s, o, output, compression, suffixes[compression]);
 }
 
+/* Half of the slot's memory is for the parts of its uploads. */
+static int begin_upload(struct save *s, const struct op_open *o, const char *part)
+{
+    struct glint_task *task = s->task;
+    char url[PATH_MAX];
+    const uint64_t memory = task->options->memory_bytes / 2 / o->output_count;
+    if (memory < S3_PART_BYTES_MIN)
+        return error_set(&task->error, GLINT_E_MEMORY_LIMIT, "raise --memory",
+                         "%u outputs in a store need at least %" PRIu64 " MiB in each slot",
+                         o->output_count, 2 * o->output_count * S3_PART_BYTES_MIN / MIB);
+    if (!remote_output_part(s->dir, part, url, sizeof url))
+        return error_set(&task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
+                         "the output path is too long: %s", s->dir);
+    const int cancelled = task->cancel_file != NULL ? task->cancel_file(task) : 0;
+    if (cancelled < 0) return task->error.code;
+    return remote_writer_create(&s->remote, task->env, url, memory, cancelled, &task->error);
+}
+
+static int create_attempt_file(struct save *s)
+{
+    char path[PATH_MAX];
+    format_attempt_path(s, path, sizeof path); /* it fits */
+    int file = s->task->env->open(s->task->env, ENV_CWD, path, ENV_CREATE_PUBLIC);
+    if (file < 0)
+        return error_set_shared_path(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
+    s->file = file;
+    return 0;
+}
+
 int save_open_file(struct save *s, const struct op_open *o, uint32_t output,
                    enum compression compression, const char *suffix)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], part[sizeof s->name];
     s->task = o->task;
     s->schema = o->in;
     s->file = -1;
@@ -90,8 +122,8 @@ int save_open_file(struct save *s, const struct op_open *o, uint32_t output,
         return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a stage has too few outputs");
     s->dir = o->outputs[output];
     /* The attempt number keeps concurrent and repeated attempts of a task apart. */
-    bool fits = text_format(s->name, sizeof s->name, "part-%05u%s.attempt-%u", o->task->partition,
-                            suffix, o->task->attempt) &&
+    bool fits = text_format(part, sizeof part, "part-%05u%s", o->task->partition, suffix) &&
+                text_format(s->name, sizeof s->name, "%s.attempt-%u", part, o->task->attempt) &&
                 format_attempt_path(s, path, sizeof path);
     assert(s->dir != NULL && s->dir[0] != '\0');
     if (!fits)
@@ -99,11 +131,7 @@ int save_open_file(struct save *s, const struct op_open *o, uint32_t output,
                          "the output path is too long: %s", s->dir);
     if (!buffer_reserve(&s->buffer, SAVE_BUFFER_BYTES)) return error_no_memory(&s->task->error);
     if (!create_compressor(s, compression)) return error_no_memory(&s->task->error);
-    int file = s->task->env->open(s->task->env, ENV_CWD, path, ENV_CREATE_PUBLIC);
-    if (file < 0)
-        return error_set_shared_path(&s->task->error, GLINT_E_OUTPUT_IO, file, "create", path);
-    s->file = file;
-    return 0;
+    return remote_output_is(s->dir) ? begin_upload(s, o, part) : create_attempt_file(s);
 }
 
 int save_check_paths(struct glint_rdd *rdd, const char *call, const char *const *paths,
@@ -157,44 +185,68 @@ bool save_write_bytes(struct save *s, struct glint_slice bytes)
     return compress_and_write(s, bytes.data, bytes.size) == 0;
 }
 
-enum flow save_finish(struct save *s)
+/* Syncs here, in parallel on all executors, and not when the driver commits. */
+static bool sync_and_close(struct save *s)
 {
     char path[PATH_MAX];
+    struct env *env = s->task->env;
+    const int file = s->file;
+    s->file = -1;
+    const int synced = s->task->options->no_sync ? 0 : env->sync_file(env, file);
+    const int closed = env->close(env, file);
+    format_attempt_path(s, path, sizeof path);
+    if (synced != 0)
+        error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, synced, "sync", path);
+    else if (closed != 0)
+        error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, closed, "close", path);
+    return synced == 0 && closed == 0;
+}
+
+enum flow save_finish(struct save *s)
+{
     bool ok = flush_save_buffer(s);
     if (ok && s->gzip != NULL) ok = gzip_writer_finish(s->gzip) == 0;
     if (ok && s->zstd != NULL) ok = zstd_writer_finish(s->zstd) == 0;
-    struct env *env = s->task->env;
-    int file = s->file;
-    if (ok) {
-        s->file = -1;
-        /* Sync here, in parallel on all executors, and not when the driver commits. */
-        int synced = s->task->options->no_sync ? 0 : env->sync_file(env, file);
-        int closed = env->close(env, file);
-        format_attempt_path(s, path, sizeof path);
-        if (synced != 0)
-            error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, synced, "sync", path);
-        else if (closed != 0)
-            error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, closed, "close", path);
-        ok = synced == 0 && closed == 0;
-    }
+    if (ok && s->remote != NULL)
+        ok = remote_writer_finish(s->remote, &s->task->error) == 0;
+    else if (ok)
+        ok = sync_and_close(s);
     s->task->counters.values[COUNT_BYTES_WRITTEN] += (int64_t)s->bytes;
     s->finished = ok;
     return ok ? FLOW_MORE : FLOW_FAIL;
 }
 
+int save_results(const struct save *outputs, uint32_t count, struct buffer *out)
+{
+    struct packer p = {.failed = false};
+    uint64_t uploads = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        assert(outputs[i].finished && strcmp(outputs[i].name, outputs[0].name) == 0);
+        uploads += outputs[i].remote != NULL;
+    }
+    bool ok = buffer_append(out, outputs[0].name, strlen(outputs[0].name));
+    if (uploads > 0) pack_array(&p, uploads);
+    for (uint32_t i = 0; i < count; i++)
+        if (outputs[i].remote != NULL) remote_writer_pack(outputs[i].remote, &p);
+    ok = ok && !p.failed &&
+         (uploads == 0 || (buffer_append(out, "", 1) && buffer_append(out, p.out.data, p.out.size)));
+    packer_fini(&p);
+    return ok ? 0 : error_no_memory(&outputs[0].task->error);
+}
+
 int save_result(struct save *s, struct buffer *out)
 {
-    assert(s->finished);
-    if (!buffer_append(out, s->name, strlen(s->name))) return error_no_memory(&s->task->error);
-    return 0;
+    return save_results(s, 1, out);
 }
 
 void save_close(struct save *s)
 {
     char path[PATH_MAX];
     if (s->file >= 0) s->task->env->close(s->task->env, s->file);
-    if (!s->finished && s->name[0] != '\0' && format_attempt_path(s, path, sizeof path))
+    if (s->dir != NULL && !remote_output_is(s->dir) && !s->finished && s->name[0] != '\0' &&
+        format_attempt_path(s, path, sizeof path))
         s->task->env->remove(s->task->env, ENV_CWD, path, false);
+    remote_writer_destroy(s->remote, s->finished);
     gzip_writer_destroy(s->gzip);
     zstd_writer_destroy(s->zstd);
     buffer_fini(&s->buffer);

@@ -23,7 +23,7 @@ enum { HEAD_ELEMENTS = 4 };
 extern const struct op op_save_as_column_file;
 
 struct column_output {
-    struct save save;
+    struct save *save;
     struct format_output output;
     struct format_writer *writer;
     struct arrow_builder *builders;
@@ -42,6 +42,7 @@ struct column_save {
     struct arrow_field *fields;
     uint32_t output_count, opened;
     struct column_output *outputs;
+    struct save *saves; /* theirs */
 };
 
 /* ---- Driver */
@@ -143,14 +144,14 @@ int glint_save_as_column_files(struct glint_rdd *rows, const char *const *paths,
 static int write_output(void *context, const void *data, uint64_t size)
 {
     struct column_output *o = context;
-    return save_write_bytes(&o->save, (struct glint_slice){data, size}) ? 0 : -1;
+    return save_write_bytes(o->save, (struct glint_slice){data, size}) ? 0 : -1;
 }
 
 static int set_format_error(struct column_output *o, const struct format_error *e)
 {
-    struct glint_error *error = &o->save.task->error;
+    struct glint_error *error = &o->save->task->error;
     if (error->code != GLINT_OK) return error->code;
-    return error_set(error, GLINT_E_OUTPUT_IO, NULL, "%s/%s: %s", o->save.dir, o->save.name,
+    return error_set(error, GLINT_E_OUTPUT_IO, NULL, "%s/%s: %s", o->save->dir, o->save->name,
                      e->message);
 }
 
@@ -247,11 +248,13 @@ static int open_outputs(struct column_save *s, const struct op_open *open)
     s->output_count = open->output_count;
     assert(s->output_count <= ACTION_OUTPUTS_MAX);
     s->outputs = task_alloc(s->task, (s->output_count + 1) * sizeof *s->outputs);
-    if (s->outputs == NULL) return GLINT_E_NO_MEMORY;
+    s->saves = task_alloc(s->task, (s->output_count + 1) * sizeof *s->saves);
+    if (s->outputs == NULL || s->saves == NULL) return GLINT_E_NO_MEMORY;
     while (r == 0 && s->opened < s->output_count) {
         struct column_output *o = &s->outputs[s->opened];
-        *o = (struct column_output){.save = {.task = s->task, .file = -1}};
-        r = save_open_file(&o->save, open, s->opened++, COMPRESSION_NONE,
+        *o = (struct column_output){.save = &s->saves[s->opened]};
+        *o->save = (struct save){.task = s->task, .file = -1};
+        r = save_open_file(o->save, open, s->opened++, COMPRESSION_NONE,
                            s->kind == FORMAT_PARQUET ? ".parquet" : ".arrow");
         if (r == 0) r = create_writer(s, o);
     }
@@ -355,14 +358,15 @@ static enum flow column_save_finish(void *state, struct glint_emitter *out)
             set_format_error(o, &e);
             return FLOW_FAIL;
         }
-        if (save_finish(&o->save) != FLOW_MORE) return FLOW_FAIL;
+        if (save_finish(o->save) != FLOW_MORE) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }
 
 static int column_save_result(void *state, struct buffer *out)
 {
-    return save_result(&((struct column_save *)state)->outputs[0].save, out);
+    const struct column_save *s = state;
+    return save_results(s->saves, s->output_count, out);
 }
 
 /* If any file is not finished, removes all: a failed attempt leaves no files. */
@@ -370,14 +374,14 @@ static void column_save_close(void *state)
 {
     struct column_save *s = state;
     bool finished = s->opened == s->output_count;
-    for (uint32_t i = 0; i < s->opened; i++) finished = finished && s->outputs[i].save.finished;
+    for (uint32_t i = 0; i < s->opened; i++) finished = finished && s->saves[i].finished;
     for (uint32_t i = 0; i < s->opened; i++) {
         struct column_output *o = &s->outputs[i];
         s->library->destroy(o->writer);
         for (uint32_t c = 0; o->builders != NULL && c < s->count; c++)
             arrow_builder_fini(&o->builders[c]);
-        o->save.finished = finished;
-        save_close(&o->save);
+        o->save->finished = finished;
+        save_close(o->save);
     }
 }
 

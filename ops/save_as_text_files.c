@@ -110,8 +110,7 @@ static enum flow save_text_files_finish(void *state, struct glint_emitter *out)
 static int save_text_files_result(void *state, struct buffer *out)
 {
     struct text_files *s = state;
-    /* All outputs use the same file name. */
-    return save_result(&s->outputs[0], out);
+    return save_results(s->outputs, s->count, out);
 }
 
 /* If any file is not finished, removes all: a failed attempt leaves no files. */

@@ -8,9 +8,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/path.h"
 #include "engine/base/text.h"
+#include "engine/driver/commit_objects.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/input/input.h"
-#include "engine/input/remote_url.h"
+#include "engine/input/remote_writer.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -179,7 +180,7 @@ static int reject_url_output(const struct commit *c, struct glint_error *error)
 {
     char shown[2 * PATH_MAX];
     return error_set(error, GLINT_E_OUTPUT_CREATE,
-                     "outputs are written to file systems: copy the output from there",
+                     "outputs are written to file systems and s3: copy the output from there",
                      "cannot create %s: a URL, not a path",
                      remote_url_redact(c->out, shown, sizeof shown) ? shown : "it");
 }
@@ -326,6 +327,18 @@ static int sync_output(struct commit *c, int file)
 
 /* ---- Open and commit */
 
+static int open_object_output(struct commit *c, const char *url, uint64_t job,
+                              struct glint_error *error)
+{
+    if (!trim_trailing_slashes(url, c->out, sizeof c->out))
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long", url);
+    memcpy(c->parts, c->out, sizeof c->parts);
+    const int r = commit_objects_open(&c->objects, c->env, c->out, c->overwrite, job, c->attempts,
+                                      sizeof c->attempts, error);
+    if (r == 0) c->state = COMMIT_OPEN;
+    return r;
+}
+
 int commit_open_output(struct commit *c, struct env *env, const char *out,
                        struct commit_options options, uint64_t job, struct glint_error *error)
 {
@@ -339,6 +352,7 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
     c->lock = LOCKED_DIR_NONE;
     c->parent = -1;
     c->state = COMMIT_REMOVED; /* so that commit_cleanup may be called after any error below */
+    if (r == 0 && remote_output_is(out)) return open_object_output(c, out, job, error);
     if (r != 0) return r;
     bool fits = path_split(out, directory, name, sizeof directory) &&
                 trim_trailing_slashes(out, c->out, sizeof c->out) &&
@@ -372,9 +386,29 @@ static bool is_path_within_output(struct env *env, const char *path, const struc
     return env->stat(env, outer->out, &replaced) == 0 && env_path_is_within(env, path, &replaced);
 }
 
+/* Whether the URL of s3 is `outer`, or of something inside it. */
+static bool is_url_within(const char *url, const char *outer)
+{
+    if (!remote_output_is(url)) return false;
+    const char *inner = remote_url_place(url).host, *directory = remote_url_place(outer).host;
+    const size_t size = strlen(directory);
+    return strncmp(inner, directory, size) == 0 && (inner[size] == '\0' || inner[size] == '/');
+}
+
+static int check_objects_disjoint(const struct commit *a, const struct commit *b,
+                                  struct glint_error *error)
+{
+    if (a->objects == NULL || b->objects == NULL ||
+        (!is_url_within(a->out, b->out) && !is_url_within(b->out, a->out)))
+        return 0;
+    return error_set(error, GLINT_E_OUTPUT_EXISTS, "use a separate directory for each output",
+                     "%s and %s are outputs, and are not apart", a->out, b->out);
+}
+
 int commit_check_disjoint(const struct commit *a, const struct commit *b, struct glint_error *error)
 {
     static const char hint[] = "use a separate directory for each output";
+    if (a->objects != NULL || b->objects != NULL) return check_objects_disjoint(a, b, error);
     char directory_a[PATH_MAX], directory_b[PATH_MAX], name[PATH_MAX];
     bool split = path_split(a->out, directory_a, name, sizeof directory_a) &&
                  path_split(b->out, directory_b, name, sizeof directory_b);
@@ -388,11 +422,12 @@ int commit_check_disjoint(const struct commit *a, const struct commit *b, struct
                      inner ? a->out : b->out, inner ? b->out : a->out);
 }
 
-int commit_task(struct commit *c, struct glint_slice name, const char *part, const char *node,
-                struct glint_error *error)
+int commit_task(struct commit *c, struct glint_slice name, struct unpacker *uploads,
+                const char *part, const char *node, struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN && strstr(part, COMMIT_ATTEMPT_MARK) == NULL);
     char from[PATH_MAX], to[PATH_MAX];
+    if (c->objects != NULL) return commit_objects_add_part(c->objects, part, uploads, error);
     /* The name comes over the network: a slash would reach files outside of attempts/. */
     if (name.size == 0 || name.size > 255 || memchr(name.data, '/', name.size) != NULL ||
         memchr(name.data, 0, name.size) != NULL)
@@ -425,6 +460,11 @@ static int remove_attempt_files(const struct commit *c)
 int commit_complete_output(struct commit *c, struct glint_error *error)
 {
     assert(c->state == COMMIT_OPEN);
+    if (c->objects != NULL) {
+        commit_objects_complete(c->objects);
+        c->state = COMMIT_COMPLETE;
+        return 0;
+    }
     int r = remove_attempt_files(c);
     int file = r == 0 ? c->env->open(c->env, c->lock.dir, SUCCESS, ENV_CREATE_PUBLIC) : r;
     if (file < 0) r = file;
@@ -443,6 +483,11 @@ int commit_complete_output(struct commit *c, struct glint_error *error)
 static void rollback_output(struct commit *c)
 {
     if (c->state != COMMIT_PUBLISHED) return;
+    if (c->objects != NULL) {
+        c->rollback_failed = !commit_objects_roll_back(c->objects);
+        if (!c->rollback_failed) c->state = COMMIT_COMPLETE;
+        return;
+    }
     int r = c->env->rename(c->env, ENV_CWD, c->out, c->lock.dir, OUTPUT,
                            c->exchanged ? ENV_RENAME_EXCHANGE : ENV_RENAME_NOREPLACE);
     if (r == 0)
@@ -460,6 +505,11 @@ static int publish_output(struct commit *c, struct glint_error *error)
 {
     struct env_stat s;
     if (c->state != COMMIT_COMPLETE) return 0;
+    if (c->objects != NULL) {
+        const int begun = commit_objects_begin(c->objects, error);
+        if (begun == 0) c->state = COMMIT_PUBLISHED;
+        return begun;
+    }
     int r = c->overwrite ? c->env->stat(c->env, c->out, &s) : -ENOENT;
     if (r != 0 && r != -ENOENT)
         return error_set_system(error, GLINT_E_OUTPUT_IO, r, "stat", c->out);
@@ -479,7 +529,8 @@ static int publish_output(struct commit *c, struct glint_error *error)
 
 static int sync_output_parent(struct commit *c, struct glint_error *error)
 {
-    int r = c->sync && c->state == COMMIT_PUBLISHED ? env_sync_dir(c->env, c->parent) : 0;
+    const bool directory = c->state == COMMIT_PUBLISHED && c->objects == NULL;
+    int r = c->sync && directory ? env_sync_dir(c->env, c->parent) : 0;
     return r == 0 ? 0
                   : error_set_system(error, GLINT_E_OUTPUT_IO, r, "sync the parent directory of",
                                      c->out);
@@ -497,6 +548,9 @@ int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,
     /* The new outputs must be on disk before the old ones are removed and success is reported. */
     for (uint32_t i = 0; i < count && r == 0; i++) r = sync_output_parent(commits[i], error);
     while (r != 0 && published > 0) rollback_output(commits[--published]);
+    for (uint32_t i = 0; i < count && r == 0; i++)
+        if (commits[i]->state == COMMIT_PUBLISHED && commits[i]->objects != NULL)
+            r = commit_objects_finish(commits[i]->objects, error);
     return r;
 }
 
@@ -521,6 +575,12 @@ static bool remove_replaced_output(struct commit *c)
 bool commit_cleanup(struct commit *c)
 {
     bool clean = true;
+    if (c->objects != NULL) {
+        clean = commit_objects_destroy(c->objects);
+        c->objects = NULL;
+        if (c->state != COMMIT_PUBLISHED) c->state = COMMIT_REMOVED;
+        return clean;
+    }
     if (c->lock.file < 0) return true;
     if (c->rollback_failed && c->exchanged)
         clean = keep_replaced_output(c);
@@ -618,11 +678,26 @@ static int reject_output_inside_input(const struct commit *c, const struct input
     return 0;
 }
 
+/* In a store, names are what they seem. */
+static int reject_input_objects(const struct commit *c, const struct input_list *inputs,
+                                struct glint_error *error)
+{
+    for (uint64_t i = 0; i < inputs->count; i++) {
+        const char *path = inputs->files[i].path;
+        if (is_url_within(path, c->out))
+            return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
+                             "the input %s is in %s, which --overwrite would replace", path,
+                             c->out);
+    }
+    return 0;
+}
+
 /* Returns 0, or OUTPUT_EXISTS (an input is a file of the replaced output), OUTPUT_CREATE (the
  * output is inside an input directory, or the old output cannot be read), NO_MEMORY. */
 static int check_output_input_overlap(const struct commit *c, const struct input_list *inputs,
                                       struct glint_error *error)
 {
+    if (c->objects != NULL) return reject_input_objects(c, inputs, error);
     /* Without `overwrite` OUT does not exist, so no input can be one of its files. */
     int r = reject_output_inside_input(c, inputs, error);
     return r == 0 && c->overwrite ? reject_inputs_inside(c, inputs, error) : r;
@@ -670,10 +745,14 @@ int job_outputs_open(struct driver *d, const char *path, struct commit **out)
     }
     c = *out = add_output_commit(d);
     if (c == NULL) return driver_error(d)->code;
+    if (config->stage != NULL && remote_output_is(path))
+        return error_set(driver_error(d), GLINT_E_OUTPUT_CREATE,
+                         "save to a directory of a file system, and copy it",
+                         "%s: tasks of another engine do not write to stores", path);
     if (find_executors_group(config, &group)) options.group = &group;
     /* The id in the hidden directory's name differs for each output, since two of them may have
      * the same name and parent until commit_check_disjoint rejects them. */
-    int r = commit_open_output(c, d->env, path, options, d->g->job_id + d->commit_count,
+    int r = commit_open_output(c, d->env, path, options, d->g->job_id + d->commit_count - 1,
                                driver_error(d));
     for (uint32_t i = 0; i + 1 < d->commit_count && r == 0; i++)
         r = commit_check_disjoint(d->commits[i], c, driver_error(d));
@@ -765,17 +844,21 @@ int commit_job(struct driver *d)
 
 const char *abort_job(struct driver *d)
 {
-    bool clean = true, rolled_back = true, used = false;
+    bool clean = true, rolled_back = true, used = false, begun = false, objects = false;
     for (uint32_t i = 0; i < d->commit_count; i++) {
         struct commit *c = d->commits[i];
         if (c->state == COMMIT_KEPT) continue;
         used = used || !c->reserved;
+        begun = begun || (c->objects != NULL && c->state == COMMIT_PUBLISHED);
+        objects = objects || c->objects != NULL;
         rolled_back = rolled_back && c->state != COMMIT_PUBLISHED;
         clean = commit_cleanup(c) && clean;
     }
     if (clean && !used) return "no output was written";
+    if (begun) return "the commit of an output was begun and is not finished";
     if (!rolled_back) return "an output was published and could not be rolled back";
     return clean ? "no output was published; existing outputs are unchanged"
+           : objects ? "no output was published; uploads are left, which glint clean removes"
                  : "no output was published; a hidden directory next to the output is left";
 }
 

@@ -14,6 +14,10 @@
  * back. A hidden directory that is no longer locked is of a job that died, at whatever moment: the
  * next job that writes to the same OUT removes it.
  *
+ * An output in a store of objects has no directory: its parts are uploads, and what is published is
+ * a record of them, after which they are completed (commit_objects.h). Records are written with the
+ * renames, all or none; then nothing is rolled back any more.
+ *
  *   OPEN           -> COMPLETE   [commit_complete_output: all parts, no attempts, _SUCCESS]
  *   COMPLETE       -> PUBLISHED  [commit_publish_all_or_none]
  *   PUBLISHED      -> COMPLETE   [commit_publish_all_or_none: rolled back]
@@ -25,6 +29,7 @@
 
 #include "engine/base/locked_dir.h"
 #include "engine/glint.h"
+#include "engine/records/pack.h"
 
 #include <limits.h>
 
@@ -35,9 +40,12 @@
 /* PUBLISHED can be rolled back; KEPT is published for good. */
 enum commit_state { COMMIT_OPEN, COMMIT_COMPLETE, COMMIT_PUBLISHED, COMMIT_KEPT, COMMIT_REMOVED };
 
+struct commit_objects;
+
 /* One output of a job. */
 struct commit {
     enum commit_state state;
+    struct commit_objects *objects; /* it is in a store; NULL: a directory */
     struct env *env;
     bool overwrite, sync;
     bool exchanged;         /* PUBLISHED: output/ now contains the OUT that was replaced */
@@ -48,8 +56,8 @@ struct commit {
     struct locked_dir lock; /* the hidden directory; the driver accesses it by lock.dir only */
     int parent;             /* sync: descriptor of the directory that contains OUT; else -1 */
     char out[PATH_MAX], hidden[PATH_MAX];
-    char attempts[PATH_MAX]; /* path of attempts/, for tasks */
-    char parts[PATH_MAX];    /* path of output/ */
+    char attempts[PATH_MAX]; /* path of attempts/, for tasks; in a store remote_writer.h says what */
+    char parts[PATH_MAX];    /* path of output/; in a store its URL, which cannot be read yet */
 };
 
 struct commit_options {
@@ -71,18 +79,19 @@ int commit_check_disjoint(const struct commit *a, const struct commit *b,
                           struct glint_error *error);
 /* Whether `path` is OUT, trailing slashes ignored. */
 bool commit_has_path(const struct commit *c, const char *path);
-/* Commits the attempt file `name` (a file name without directory, from a task) as the part `part`.
- * `node` is the executor's node, for the message. Returns 0, or PATH_NOT_SHARED if the file does
+/* Commits the attempt file `name` (a file name without directory, from a task), or the next of
+ * its uploads, as the part `part`. `node` is the executor's node, for the message. Returns 0, or PATH_NOT_SHARED if the file does
  * not exist here (OUT is not on a file system shared by all nodes), OUTPUT_IO, OUTPUT_CREATE,
  * PROTOCOL. */
-int commit_task(struct commit *c, struct glint_slice name, const char *part, const char *node,
-                struct glint_error *error);
+int commit_task(struct commit *c, struct glint_slice name, struct unpacker *uploads,
+                const char *part, const char *node, struct glint_error *error);
 /* Removes attempts/ with all attempts that were not committed, and writes _SUCCESS. Returns 0 or
  * OUTPUT_IO. */
 int commit_complete_output(struct commit *c, struct glint_error *error);
 /* Publishes all outputs that are COMPLETE, or none. On an error (OUTPUT_EXISTS, OUTPUT_IO,
  * OUTPUT_CREATE) an output that could not be rolled back is still PUBLISHED. When it returns 0 the
- * outputs are on disk (unless no_sync). A directory that appeared at OUT while the job ran is
+ * outputs are on disk (unless no_sync); those in a store are finished, or an error says that and how
+ * they can be. A directory that appeared at OUT while the job ran is
  * replaced only with `overwrite`, and if it is an output of glint. */
 int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,
                                struct glint_error *error);

@@ -370,12 +370,19 @@ void results_retry_lost_map_outputs(struct driver *d, const struct glint_error *
 
 /* ---- Results */
 
-/* Renames "part-00007.attempt-3" to "part-00007" in each output of the action. Only attempts whose
- * result is consumed get here, one per partition, so a second attempt's file is never published. An
- * error ends the job, so no output is published if another one lacks a part. */
+/* Renames "part-00007.attempt-3" to "part-00007" in each output of the action, or adds the upload.
+ * Only attempts whose result is consumed get here, one per partition, so a second attempt's file is
+ * never published. An error ends the job, so no output is published if another one lacks a part. */
 static int commit_task_outputs(struct driver *d, uint32_t partition, uint32_t executor,
-                               struct glint_slice name)
+                               struct glint_slice body)
 {
+    /* What follows is from save_results. */
+    struct glint_slice name = body, rest = {NULL, 0};
+    const uint8_t *nul = body.size > 0 ? memchr(body.data, 0, body.size) : NULL;
+    if (nul != NULL) {
+        name.size = (uint64_t)(nul - body.data);
+        rest = (struct glint_slice){nul + 1, body.size - name.size - 1};
+    }
     /* The name comes from the executor: accept nothing but a part of this partition. */
     char part[256], wanted[32];
     const bool fits = name.size > 0 && name.size < sizeof part;
@@ -389,9 +396,11 @@ static int commit_task_outputs(struct driver *d, uint32_t partition, uint32_t ex
         return error_set(driver_error(d), GLINT_E_PROTOCOL, NULL,
                          "a task returned an invalid part file name");
     const struct action_run *a = d->action_run;
+    struct unpacker uploads = unpack_begin(rest);
     int r = 0;
     for (uint32_t i = 0; i < a->commit_count && r == 0; i++)
-        r = commit_task(a->commits[i], name, part, d->executors[executor].name, driver_error(d));
+        r = commit_task(a->commits[i], name, &uploads, part, d->executors[executor].name,
+                        driver_error(d));
     return r;
 }
 

@@ -13,6 +13,7 @@
 #include "engine/batch.h"
 #include "engine/executor/pipeline.h"
 #include "engine/executor/store.h"
+#include "engine/input/remote_writer.h"
 #include "engine/plan/stage_plan.h"
 #include "engine/records/pack.h"
 #include "engine/records/task.h"
@@ -693,6 +694,7 @@ static void probe_output_directories(struct executor *e, uint32_t stage)
     struct glint_error why = {.code = GLINT_OK};
     for (uint32_t i = 0; plan != NULL && i < plan->output_count && why.code == GLINT_OK; i++) {
         char path[PATH_MAX];
+        if (remote_output_is(plan->outputs[i])) continue; /* the first tasks will say it */
         if (!text_format(path, sizeof path, "%s/try-%016llx", plan->outputs[i],
                          (unsigned long long)e->table_seed))
             continue;

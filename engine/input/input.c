@@ -366,6 +366,11 @@ static int add_input_path(struct input_walk *w, const char *text)
     if (strcmp(text, INPUT_STDIN) == 0) return add_pipe(w, text, PIPE_TEXT);
     const struct saved_output *saved = find_saved_output(w, path_from_file_url(text));
     if (saved != NULL && saved->directory == NULL) return record_unwritten(w, saved);
+    if (saved != NULL && remote_url_kind(saved->directory) != REMOTE_NONE)
+        return input_record_bad_path(w, GLINT_E_INPUT_KIND, text,
+                                     "an output of this job, whose parts cannot be read before the "
+                                     "job ends",
+                                     "save it to a directory of a file system first");
     if (saved != NULL) return add_directory_entries(w, path_from_file_url(text), saved->directory);
     int r = w->env->stat(w->env, path, &stat);
     if (r < 0 && path_from_file_url(text) != text) {

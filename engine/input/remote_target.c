@@ -279,6 +279,23 @@ bool remote_target_query(struct remote_target *t, const char *query, struct remo
            (s3 || append_hadoop_user(t));
 }
 
+bool remote_target_key(struct remote_target *t, const char *key, const char *query,
+                       struct remote_request *out)
+{
+    assert(t->kind == REMOTE_S3);
+    *out = (struct remote_request){.url = t->request,
+                                   .no_redirects = true,
+                                   .as_is = true,
+                                   .cancelled = t->cancelled,
+                                   .signature = &t->signature};
+    if (!text_format(t->request, sizeof t->request, "%s/", t->base) ||
+        !remote_url_encode(key, strlen(key), "/", t->request, sizeof t->request))
+        return false;
+    const size_t used = strlen(t->request);
+    return query[0] == '\0' ||
+           text_format(t->request + used, sizeof t->request - used, "?%s", query);
+}
+
 bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,
                           struct remote_request *out)
 {
@@ -291,14 +308,9 @@ bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,
                     to - from);
         return remote_target_query(t, query, out); /* the range is in the query */
     }
-    const char *key = remote_url_place(t->url).path;
-    *out = (struct remote_request){.url = t->request,
-                                   .from = from,
-                                   .to = to,
-                                   .no_redirects = true,
-                                   .as_is = true,
-                                   .cancelled = t->cancelled,
-                                   .signature = &t->signature};
-    return text_format(t->request, sizeof t->request, "%s", t->base) &&
-           remote_url_encode(key, strlen(key), "/", t->request, sizeof t->request);
+    const char *path = remote_url_place(t->url).path;
+    const bool ok = remote_target_key(t, path + (path[0] == '/'), "", out);
+    out->from = from;
+    out->to = to;
+    return ok;
 }

@@ -31,6 +31,10 @@ bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,
                           struct remote_request *out);
 /* Sets *out to a request about the path, with this query. */
 bool remote_target_query(struct remote_target *t, const char *query, struct remote_request *out);
+/* Sets *out to a request of S3 about an object of the bucket, whose parameters are in the order of
+ * their names; "": without a query. */
+bool remote_target_key(struct remote_target *t, const char *key, const char *query,
+                       struct remote_request *out);
 
 /* remote_response.c: small responses as a whole: lists of objects, and descriptions of files. */
 /* Appends the response to the query to `out`, with retries. Returns 0 or a code with *error set, as

@@ -165,6 +165,26 @@ static bool set_signature(struct remote_transfer *t, const struct remote_signatu
     return ok && (s->token_header[0] == '\0' || add_header(t, s->token_header));
 }
 
+/* libcurl reads the body where it is. Expect: 100-continue cannot be suppressed: libcurl 7.88 signs
+ * headers that it is told not to send. So it does not wait long for 100 Continue. */
+static bool set_method(struct remote_transfer *t, const struct remote_request *request)
+{
+    const struct curl_library *c = t->curl;
+    CURL *easy = t->session->easy;
+    bool ok = true;
+    if (request->method == NULL) return true;
+    if (strcmp(request->method, "DELETE") != 0) {
+        const void *body = request->body != NULL ? request->body : "";
+        ok = c->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_size) ==
+             CURLE_OK;
+        ok &= c->easy_setopt(easy, CURLOPT_POSTFIELDS, body) == CURLE_OK;
+        ok &= c->easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, (long)REMOTE_CONTINUE_MS) ==
+              CURLE_OK;
+        ok = ok && add_header(t, "Content-Type: application/octet-stream");
+    }
+    return ok && c->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK;
+}
+
 static bool set_limits(const struct remote_transfer *t)
 {
     const struct curl_library *c = t->curl;
@@ -192,7 +212,7 @@ static bool set_request(struct remote_transfer *t, const struct remote_request *
         ok &= c->easy_setopt(easy, CURLOPT_RANGE, range) == CURLE_OK;
     }
     if (request->condition != NULL) ok &= add_header(t, request->condition);
-    ok = ok && set_signature(t, request->signature);
+    ok = ok && set_signature(t, request->signature) && set_method(t, request);
     ok &= c->easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_USERAGENT, "glint/" GLINT_VERSION) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_ERRORBUFFER, t->problem) == CURLE_OK;
@@ -282,11 +302,22 @@ static bool poll_multi(const struct curl_library *c, CURLM *multi, uint64_t ms, 
     return wait.revents != 0;
 }
 
-/* Runs the transfer until the buffer has bytes or it is done; waits at most the timeout. */
+/* Whether the server has taken bytes of the request's body since the last call. */
+static bool has_sent_more(struct remote_transfer *t)
+{
+    curl_off_t sent = 0;
+    const CURLcode r = t->curl->easy_getinfo(t->session->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    const bool more = r == CURLE_OK && (uint64_t)sent > t->sent;
+    if (more) t->sent = (uint64_t)sent;
+    return more;
+}
+
+/* Runs the transfer until the buffer has bytes or it is done; waits at most the timeout in which
+ * nothing is sent or received. */
 static enum remote_result receive_bytes(struct remote_transfer *t, struct glint_error *error)
 {
     const struct curl_library *c = t->curl;
-    const uint64_t deadline = t->env->now_ns(t->env) + t->timeout_ms * MS_NS;
+    uint64_t deadline = t->env->now_ns(t->env) + t->timeout_ms * MS_NS;
     if (t->paused) {
         t->paused = false;
         c->easy_pause(t->session->easy, CURLPAUSE_CONT);
@@ -300,6 +331,7 @@ static enum remote_result receive_bytes(struct remote_transfer *t, struct glint_
         check_done(t);
         if (t->at < t->fill || t->done) break;
         const uint64_t now = t->env->now_ns(t->env);
+        if (now >= deadline && has_sent_more(t)) deadline = now + t->timeout_ms * MS_NS;
         if (now >= deadline) {
             error_set(error, GLINT_E_INPUT_IO, NULL, "%s: no bytes came for %" PRIu64 " seconds",
                       t->name, t->timeout_ms / 1000);

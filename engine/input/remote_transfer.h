@@ -53,6 +53,9 @@ struct remote_request {
     const char *url;       /* http or https */
     uint64_t from, to;     /* bytes of the object; to == 0: all of it, without a Range header */
     const char *condition; /* a header, such as If-Match: ...; NULL: none */
+    const char *method;    /* NULL: GET */
+    const void *body;      /* of a PUT or POST */
+    uint64_t body_size;
     bool no_redirects;
     bool as_is;       /* the path's segments . and .. are names */
     bool same_scheme; /* redirects from http to https are refused, too */
@@ -83,6 +86,7 @@ struct remote_transfer {
     uint8_t *buffer;         /* [at, fill) is received and not read */
     uint64_t at, fill, capacity;
     uint64_t timeout_ms;
+    uint64_t sent;       /* bytes of the request's body, when the wait was last extended */
     int cancelled;       /* of the request */
     const char *schemes; /* that redirects may lead to */
     bool paused, done;

@@ -67,7 +67,8 @@ struct op_open {
     struct glint_slice params;             /* of the operator: what its driver half packed */
     struct glint_schema in, right, out;    /* `right`: of the second parent; ANY without one */
     bool grouped;                          /* the input is grouped by key */
-    /* Actions that save: the directories for attempt files, one per output. */
+    /* Actions that save: the directories for attempt files, one per output; of one in a store, as
+     * input/remote_writer.h says. */
     const char *const *outputs;
     uint32_t output_count;
 };
@@ -90,7 +91,7 @@ struct op {
     /* All callbacks run on the task's thread. Returns 0 or a code with the task's error set. */
     int (*open)(void *state, const struct op_open *o);
     /* Once per batch. `batch` is borrowed until return: copy what must stay. May block on local
-     * disk, never on the network or on another task. */
+     * disk, and of an action on a store that its output is in; never on another task. */
     enum flow (*push)(void *state, const struct glint_batch *batch, struct glint_emitter *out);
     /* ZIP and CARTESIAN, the same for the right parent: all its batches come before those of the
      * left one, which are not read if this returns FLOW_STOP. */

@@ -17,6 +17,8 @@ import urllib.parse
 import xml.sax.saxutils
 import zlib
 
+import s3_uploads
+
 # What the server does wrong: always, or with a number the first so many requests of a path.
 BUSY = 2
 USER = base64.b64encode(b"me:secret").decode()
@@ -31,6 +33,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self, status, headers=(), body=b""):
         self.server.note({"path": self.path, "status": status, "host": self.headers["Host"],
+                          **({"method": self.command} if self.command != "GET" else {}),
                           **{name: self.headers[name] for name in ("Range", "Authorization", "If-Match", "X-Amz-Date",
                                                                    "X-Amz-Security-Token") if self.headers[name]}})
         self.send_response(status)
@@ -56,7 +59,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return None
         path, _, query = self.path.partition("?")
         names = found[3].split(";")
-        request = "\n".join(["GET", path, "&".join(sorted(query.split("&"))) if query else "",
+        request = "\n".join([self.command, path, "&".join(sorted(query.split("&"))) if query else "",
                              *(f"{name}:{self.headers[name].strip()}" for name in names), "", found[3],
                              self.headers["x-amz-content-sha256"]])
         scope = f"{found[1]}/{found[2]}/s3/aws4_request"
@@ -70,6 +73,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def get_s3(self):
         if not self.signature():
             return self.answer(403)
+        if s3_uploads.handle(self, self.command):
+            return None
         path, _, query = self.path.partition("?")
         key = urllib.parse.unquote(path[len("/bucket/"):])
         if query:
@@ -142,6 +147,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.answer(200, [("Content-Type", "application/xml")], (
             f"<ListBucketResult><IsTruncated>true</IsTruncated><Contents><Key>d/{number}</Key></Contents>"
             f"<NextContinuationToken>{token}</NextContinuationToken></ListBucketResult>").encode())
+
+    def do_write(self):
+        return self.get_s3() if self.path.startswith("/bucket/") else self.answer(405)
+
+    do_PUT = do_POST = do_DELETE = do_write
 
     def do_GET(self):
         if self.path.startswith(("/endless/", "/repeated/")):
@@ -241,6 +251,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
     def __init__(self, directory, log=None):
         super().__init__(("0.0.0.0", 0), Handler)
         self.directory, self.log = directory, log
+        self.faults, self.uploads = s3_uploads.Faults(log), s3_uploads.Uploads(directory)
         self.lock, self.counts, self.requests = threading.Lock(), {}, []
         self.stopped = threading.Event()
         self.eight = threading.Barrier(8)

@@ -1,0 +1,525 @@
+/* See commit_objects.h. Every step may be repeated: an upload that was completed before is one that
+ * does not exist any more, while its object does. */
+#include "engine/driver/commit_objects.h"
+
+#include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/driver/commit_record.h"
+#include "engine/input/remote_store.h"
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+
+#define PART_PREFIX "part-"
+/* Uploads of other jobs may be of one that runs: they are kept this long. */
+#define UPLOADS_KEPT_NS (86400 * (int64_t)SECOND_NS)
+
+enum objects_state { OBJECTS_OPEN, OBJECTS_BEGUN, OBJECTS_FINISHED };
+
+struct commit_objects {
+    enum objects_state state;
+    struct remote_store store;
+    bool overwrite;
+    char url[PATH_MAX];
+    const char *path; /* of the output in the bucket, in `url` */
+    struct commit_record record;
+};
+
+/* The key of a name in the output. The URL is short enough for that. */
+static const char *format_key(const struct commit_objects *o, const char *name,
+                              char out[S3_KEY_BYTES])
+{
+    const bool fits = text_format(out, S3_KEY_BYTES, "%s/%s", o->path, name);
+    assert(fits);
+    return out;
+}
+
+static const char *format_record_key(const struct commit_objects *o, const char *job,
+                                     char out[S3_KEY_BYTES])
+{
+    char name[COMMIT_NAME_BYTES];
+    text_format(name, sizeof name, COMMIT_RECORD_PREFIX "%s", job);
+    return format_key(o, name, out);
+}
+
+/* ---- What is there */
+
+#define HINT                                                                                       \
+    "name another output, or move it away: --overwrite replaces only outputs of glint jobs"
+
+typedef char job_text[REMOTE_JOB_DIGITS + 1];
+
+struct contents {
+    struct commit_objects *o;
+    bool collect; /* the parts are what the output replaces */
+    uint64_t parts;
+    bool success;
+    char foreign[COMMIT_NAME_BYTES]; /* the first name that no job writes */
+    job_text *pending;               /* jobs whose commit was begun */
+    uint64_t pending_count, pending_capacity;
+    struct glint_error *error;
+};
+
+static bool is_record_name(const char *name)
+{
+    const size_t size = sizeof COMMIT_RECORD_PREFIX - 1;
+    return strncmp(name, COMMIT_RECORD_PREFIX, size) == 0 &&
+           strspn(name + size, "0123456789abcdef") == REMOTE_JOB_DIGITS &&
+           name[size + REMOTE_JOB_DIGITS] == '\0';
+}
+
+static int add_pending(struct contents *c, const char *name)
+{
+    if (!array_reserve(&c->pending, &c->pending_capacity, c->pending_count + 1, sizeof *c->pending))
+        return error_no_memory(c->error);
+    text_format(c->pending[c->pending_count++], sizeof *c->pending, "%s",
+                name + sizeof COMMIT_RECORD_PREFIX - 1);
+    return 0;
+}
+
+static int add_content(void *arg, const struct listed_object *object)
+{
+    struct contents *c = arg;
+    const char *name = object->name;
+    if (!object->is_directory && is_record_name(name)) return add_pending(c, name);
+    if (!object->is_directory && strcmp(name, COMMIT_SUCCESS) == 0) {
+        c->success = true;
+    } else if (!object->is_directory && strlen(name) < COMMIT_NAME_BYTES &&
+               commit_name_is_part(name, NULL)) {
+        c->parts++;
+        if (c->collect && !commit_name_is_part(name, c->o->record.job))
+            return commit_record_add_replaced(&c->o->record, name, c->error);
+    } else if (c->foreign[0] == '\0') {
+        text_format(c->foreign, sizeof c->foreign, "%s", name);
+    }
+    return 0;
+}
+
+static void contents_fini(struct contents *c)
+{
+    mem_free(c->pending);
+    c->pending = NULL;
+}
+
+/* Call contents_fini in any case. */
+static int list_contents(struct commit_objects *o, bool collect, struct contents *out,
+                         struct glint_error *error)
+{
+    char prefix[S3_KEY_BYTES];
+    *out = (struct contents){.o = o, .collect = collect, .error = error};
+    o->record.replaced_count = 0;
+    return remote_store_list(&o->store, format_key(o, "", prefix), add_content, out, error);
+}
+
+/* Whether a job may write there; `when` says when it was found out. */
+static int check_contents(const struct contents *c, const char *when, struct glint_error *error)
+{
+    const char *url = c->o->url;
+    if (c->parts == 0 && !c->success && c->foreign[0] == '\0') return 0;
+    if (!c->o->overwrite)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS,
+                         "name another output, or pass --overwrite to replace it", "%s %s", url,
+                         when);
+    if (c->foreign[0] != '\0')
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, HINT,
+                         "%s contains %s, which was not written by glint", url, c->foreign);
+    if (c->parts > 0 && !c->success)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, HINT,
+                         "%s contains parts but no " COMMIT_SUCCESS ": no glint job completed it",
+                         url);
+    return 0;
+}
+
+/* ---- Finishing a commit that was begun */
+
+struct sought_object {
+    const char *name;
+    uint64_t size;
+    bool found;
+};
+
+static int compare_object(void *arg, const struct listed_object *object)
+{
+    struct sought_object *s = arg;
+    if (strcmp(object->name, s->name) == 0)
+        s->found = object->known && object->identity.size == s->size;
+    return 0;
+}
+
+/* Whether the part is an object: its upload was completed before. */
+static int check_completed(struct commit_objects *o, const struct commit_part *part,
+                           struct glint_error *error)
+{
+    char prefix[S3_KEY_BYTES];
+    const char *job, *suffix;
+    const size_t digits = remote_part_parse(part->name, &job, &suffix);
+    char number[COMMIT_NAME_BYTES];
+    struct sought_object sought = {.name = part->name + digits, .size = part->upload.size};
+    text_format(number, sizeof number, "%.*s", (int)digits, part->name);
+    const int r = remote_store_list(&o->store, format_key(o, number, prefix), compare_object,
+                                    &sought, error);
+    if (r != 0 || sought.found) return r;
+    return error_set(error, GLINT_E_OUTPUT_IO, "remove what is left with: glint clean URL",
+                     "%s: the upload of %s is neither there nor completed; perhaps a rule of the "
+                     "bucket aborted it",
+                     o->url, part->name);
+}
+
+static int complete_part(struct commit_objects *o, const struct commit_part *part,
+                         struct glint_error *error)
+{
+    char key[S3_KEY_BYTES];
+    const int r = remote_store_complete_upload(&o->store, format_key(o, part->name, key),
+                                               part->upload.id, part->upload.parts,
+                                               part->upload.part_count, error);
+    return r == GLINT_E_INPUT_NOT_FOUND ? check_completed(o, part, error) : r;
+}
+
+/* What _SUCCESS contains. */
+static void format_success(const char *job, char *out, size_t capacity)
+{
+    text_format(out, capacity, "{\"glint job\": \"%s\"}\n", job);
+}
+
+static int remove_record(struct commit_objects *o, struct glint_error *error)
+{
+    char key[S3_KEY_BYTES];
+    return remote_store_delete(&o->store, format_record_key(o, o->record.job, key), error);
+}
+
+static int finish_record(struct commit_objects *o, struct glint_error *error)
+{
+    char key[S3_KEY_BYTES], success[64];
+    const struct commit_record *record = &o->record;
+    int r = 0;
+    for (uint64_t i = 0; i < record->part_count && r == 0; i++)
+        r = complete_part(o, &record->parts[i], error);
+    format_success(record->job, success, sizeof success);
+    if (r == 0)
+        r = remote_store_put(&o->store, format_key(o, COMMIT_SUCCESS, key),
+                             (struct glint_slice){(const uint8_t *)success, strlen(success)},
+                             error);
+    for (uint64_t i = 0; i < record->replaced_count && r == 0; i++)
+        r = remote_store_delete(&o->store, format_key(o, record->replaced[i], key), error);
+    return r == 0 ? remove_record(o, error) : r;
+}
+
+/* Reads the record of a job. Returns INPUT_NOT_FOUND without an error if it has gone. */
+static int load_record(struct commit_objects *o, const char *job, struct glint_error *error)
+{
+    char key[S3_KEY_BYTES], name[PATH_MAX + S3_KEY_BYTES];
+    struct buffer text = {NULL, 0, 0};
+    commit_record_fini(&o->record);
+    format_record_key(o, job, key);
+    text_format(name, sizeof name, "%s%s", o->url, key + strlen(o->path));
+    int r = remote_store_get(&o->store, key, COMMIT_RECORD_BYTES_MAX, &text, error);
+    if (r == 0)
+        r = commit_record_decode((struct glint_slice){text.data, text.size}, name, &o->record,
+                                 error);
+    if (r == 0 && strcmp(o->record.job, job) != 0)
+        r = error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "%s: it is the record of another job",
+                      name);
+    buffer_fini(&text);
+    return r;
+}
+
+static int finish_pending(struct commit_objects *o, const struct contents *c, uint64_t *out_count,
+                          struct glint_error *error)
+{
+    int r = 0;
+    for (uint64_t i = 0; i < c->pending_count && r == 0; i++) {
+        r = load_record(o, c->pending[i], error);
+        if (r == 0) r = finish_record(o, error);
+        if (r == 0) ++*out_count;
+        if (r == GLINT_E_INPUT_NOT_FOUND) r = 0; /* another process has finished it */
+    }
+    commit_record_fini(&o->record);
+    return r;
+}
+
+/* ---- Uploads that no commit will complete */
+
+struct upload_sweep {
+    struct commit_objects *o;
+    const char *job;                  /* of uploads to abort; NULL: of all jobs */
+    char initiated_max[S3_TIME_BYTES]; /* ... that began at this time or before; "": any */
+    bool keep_recorded;               /* not those of the record */
+    uint64_t aborted;
+    struct glint_error *error;
+};
+
+static bool is_recorded(const struct commit_record *record, const char *name, const char *id)
+{
+    const size_t digits = strspn(name + sizeof PART_PREFIX - 1, "0123456789");
+    int64_t number;
+    return text_parse_i64((const uint8_t *)name + sizeof PART_PREFIX - 1, digits, &number) &&
+           number >= 0 && (uint64_t)number < record->part_count &&
+           strcmp(record->parts[number].name, name) == 0 &&
+           strcmp(record->parts[number].upload.id, id) == 0;
+}
+
+static int sweep_upload(void *arg, const struct s3_upload *u)
+{
+    struct upload_sweep *s = arg;
+    const size_t before = strlen(s->o->path) + 1;
+    const char *name = strlen(u->key) > before ? u->key + before : "", *job, *suffix;
+    if (!commit_name_is_part(name, s->job) || remote_part_parse(name, &job, &suffix) == 0 ||
+        job == NULL || (s->keep_recorded && is_recorded(&s->o->record, name, u->upload_id)))
+        return 0;
+    if (s->initiated_max[0] != '\0' &&
+        (u->initiated[0] == '\0' || strcmp(u->initiated, s->initiated_max) > 0))
+        return 0;
+    const int r = remote_store_abort_upload(&s->o->store, u->key, u->upload_id, s->error);
+    s->aborted += r == 0;
+    return r;
+}
+
+static int sweep_uploads(struct upload_sweep *s)
+{
+    char prefix[S3_KEY_BYTES];
+    return remote_store_list_uploads(&s->o->store, format_key(s->o, PART_PREFIX, prefix),
+                                     sweep_upload, s, s->error);
+}
+
+/* Of jobs that died. They are not visible, and a store may not list them: no reason to fail. */
+static void abort_old_uploads(struct commit_objects *o)
+{
+    struct glint_error ignored = {.code = GLINT_OK};
+    struct upload_sweep sweep = {.o = o, .error = &ignored};
+    text_format_time(sweep.initiated_max, o->store.env->wall_ns(o->store.env) - UPLOADS_KEPT_NS);
+    sweep_uploads(&sweep);
+}
+
+/* ---- The steps of a job's output */
+
+static int create_objects(struct commit_objects **out, struct env *env, const char *url,
+                          struct glint_error *error)
+{
+    struct commit_objects *o = *out = mem_zalloc(sizeof *o);
+    if (o == NULL) return error_no_memory(error);
+    size_t size = strlen(url);
+    while (size > 0 && url[size - 1] == '/') size--;
+    bool fits = text_format(o->url, sizeof o->url, "%.*s", (int)size, url);
+    o->path = fits ? remote_url_place(o->url).path : "";
+    if (*o->path == '/') o->path++;
+    fits = fits && strlen(o->path) + 1 + COMMIT_NAME_BYTES < S3_KEY_BYTES / 2;
+    if (!fits || *o->path == '\0')
+        return error_set(error, GLINT_E_OUTPUT_CREATE,
+                         fits ? "name a directory in the bucket" : "use a shorter path",
+                         "%s cannot be an output", url);
+    return remote_store_init(&o->store, env, o->url, 0, error);
+}
+
+static void free_objects(struct commit_objects *o)
+{
+    commit_record_fini(&o->record);
+    mem_free(o);
+}
+
+static int open_contents(struct commit_objects *o, struct glint_error *error)
+{
+    struct contents c;
+    uint64_t finished = 0;
+    int r = list_contents(o, false, &c, error);
+    while (r == 0 && c.pending_count > 0) {
+        r = finish_pending(o, &c, &finished, error);
+        contents_fini(&c);
+        if (r == 0) r = list_contents(o, false, &c, error);
+    }
+    if (r == 0)
+        r = check_contents(&c, finished > 0 ? "exists: an earlier job's commit was finished now"
+                                            : "exists",
+                           error);
+    contents_fini(&c);
+    return r;
+}
+
+int commit_objects_open(struct commit_objects **out, struct env *env, const char *url,
+                        bool overwrite, uint64_t job, char *attempts, size_t attempts_capacity,
+                        struct glint_error *error)
+{
+    int r = create_objects(out, env, url, error);
+    struct commit_objects *o = *out;
+    *out = NULL;
+    if (o == NULL) return r;
+    o->overwrite = overwrite;
+    if (r == 0) r = open_contents(o, error);
+    if (r == 0) {
+        abort_old_uploads(o);
+        text_format(o->record.job, sizeof o->record.job, "%016" PRIx64, job);
+        if (!text_format(attempts, attempts_capacity, "%s/%s", o->url, o->record.job))
+            r = error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter path", "%s is too long",
+                          url);
+    }
+    if (r == 0)
+        *out = o;
+    else
+        free_objects(o);
+    return r;
+}
+
+int commit_objects_add_part(struct commit_objects *o, const char *part, struct unpacker *uploads,
+                            struct glint_error *error)
+{
+    char attempts[PATH_MAX], url[PATH_MAX];
+    struct remote_upload unpacked;
+    assert(o->state == OBJECTS_OPEN);
+    const char *name = NULL;
+    if (text_format(attempts, sizeof attempts, "%s/%s", o->url, o->record.job) &&
+        remote_output_part(attempts, part, url, sizeof url))
+        name = url + strlen(o->url) + 1;
+    if (name == NULL || !commit_name_is_part(name, o->record.job))
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a task returned an invalid part name");
+    int r = remote_upload_unpack(uploads, &unpacked, error);
+    if (r != 0) return r;
+    r = commit_record_add_part(&o->record, name, &unpacked, error);
+    mem_free(unpacked.parts);
+    return r;
+}
+
+void commit_objects_complete(struct commit_objects *o)
+{
+    struct glint_error ignored = {.code = GLINT_OK};
+    struct upload_sweep sweep = {
+        .o = o, .job = o->record.job, .keep_recorded = true, .error = &ignored};
+    assert(o->state == OBJECTS_OPEN);
+    sweep_uploads(&sweep);
+}
+
+/* Returns 0 if another process has not written there meanwhile. */
+static int check_again(struct commit_objects *o, struct glint_error *error)
+{
+    struct contents c;
+    int r = list_contents(o, o->overwrite, &c, error);
+    if (r == 0 && c.pending_count > 0)
+        r = error_set(error, GLINT_E_OUTPUT_EXISTS, "run one job at a time for an output",
+                      "%s: another job commits its output there", o->url);
+    if (r == 0) r = check_contents(&c, "appeared while the job ran", error);
+    contents_fini(&c);
+    return r;
+}
+
+int commit_objects_begin(struct commit_objects *o, struct glint_error *error)
+{
+    char key[S3_KEY_BYTES];
+    struct buffer text = {NULL, 0, 0};
+    assert(o->state == OBJECTS_OPEN);
+    int r = check_again(o, error);
+    if (r == 0) r = commit_record_encode(&o->record, &text, error);
+    if (r == 0 && text.size > COMMIT_RECORD_BYTES_MAX)
+        r = error_set(error, GLINT_E_OUTPUT_CREATE, "use fewer partitions",
+                      "%s: the commit record has more than %" PRIu64 " bytes", o->url,
+                      COMMIT_RECORD_BYTES_MAX);
+    if (r == 0) {
+        o->state = OBJECTS_BEGUN; /* also if it fails: the store may have written it */
+        r = remote_store_put(&o->store, format_record_key(o, o->record.job, key),
+                             (struct glint_slice){text.data, text.size}, error);
+    }
+    buffer_fini(&text);
+    if (r != 0 && o->state == OBJECTS_BEGUN) commit_objects_roll_back(o);
+    return r;
+}
+
+bool commit_objects_roll_back(struct commit_objects *o)
+{
+    struct glint_error ignored = {.code = GLINT_OK};
+    assert(o->state == OBJECTS_BEGUN);
+    if (remove_record(o, &ignored) != 0) return false;
+    o->state = OBJECTS_OPEN;
+    return true;
+}
+
+int commit_objects_finish(struct commit_objects *o, struct glint_error *error)
+{
+    struct glint_error problem = {.code = GLINT_OK};
+    assert(o->state == OBJECTS_BEGUN);
+    if (finish_record(o, &problem) == 0) {
+        o->state = OBJECTS_FINISHED;
+        return 0;
+    }
+    char hint[sizeof problem.hint];
+    if (!text_format(hint, sizeof hint, "finish it with: glint clean --finish %s", o->url) ||
+        problem.hint[0] != '\0')
+        memcpy(hint, problem.hint, sizeof hint);
+    return error_set(error, problem.code, hint, "%s", problem.cause);
+}
+
+bool commit_objects_destroy(struct commit_objects *o)
+{
+    struct glint_error problem = {.code = GLINT_OK};
+    char key[S3_KEY_BYTES];
+    if (o == NULL) return true;
+    int r = o->state == OBJECTS_BEGUN ? GLINT_E_OUTPUT_IO : 0;
+    if (o->state == OBJECTS_OPEN) {
+        struct upload_sweep sweep = {.o = o, .job = o->record.job, .error = &problem};
+        for (uint64_t i = 0; i < o->record.part_count && r == 0; i++)
+            r = remote_store_abort_upload(&o->store, format_key(o, o->record.parts[i].name, key),
+                                          o->record.parts[i].upload.id, &problem);
+        if (r == 0) r = sweep_uploads(&sweep);
+    }
+    free_objects(o);
+    return r == 0;
+}
+
+/* ---- glint clean */
+
+/* Whether _SUCCESS says that the output of the record's job is complete. */
+static int check_success(struct commit_objects *o, bool *out, struct glint_error *error)
+{
+    char key[S3_KEY_BYTES], success[64];
+    struct buffer text = {NULL, 0, 0};
+    const int r = remote_store_get(&o->store, format_key(o, COMMIT_SUCCESS, key),
+                                   COMMIT_RECORD_BYTES_MAX, &text, error);
+    format_success(o->record.job, success, sizeof success);
+    *out = r == 0 && text.size == strlen(success) && memcmp(text.data, success, text.size) == 0;
+    buffer_fini(&text);
+    return r == GLINT_E_INPUT_NOT_FOUND ? 0 : r;
+}
+
+/* Removes what the record's job has written. */
+static int remove_pending(struct commit_objects *o, struct glint_error *error)
+{
+    char key[S3_KEY_BYTES];
+    int r = 0;
+    for (uint64_t i = 0; i < o->record.part_count && r == 0; i++) {
+        const struct commit_part *part = &o->record.parts[i];
+        r = remote_store_abort_upload(&o->store, format_key(o, part->name, key), part->upload.id,
+                                      error);
+        if (r == 0) r = remote_store_delete(&o->store, key, error);
+    }
+    return r == 0 ? remove_record(o, error) : r;
+}
+
+static int clean_pending(struct commit_objects *o, const char *job, bool finish,
+                         struct commit_objects_left *out, struct glint_error *error)
+{
+    int r = load_record(o, job, error);
+    if (r == GLINT_E_INPUT_NOT_FOUND) return 0;
+    if (r == 0 && !finish) r = check_success(o, &finish, error);
+    if (r != 0) return r;
+    r = finish ? finish_record(o, error) : remove_pending(o, error);
+    if (r == 0) ++*(finish ? &out->finished : &out->removed);
+    return r;
+}
+
+int commit_objects_clean(struct env *env, const char *url, bool finish,
+                         struct commit_objects_left *out, struct glint_error *error)
+{
+    struct commit_objects *o;
+    struct contents c = {.pending = NULL};
+    memset(out, 0, sizeof *out);
+    int r = create_objects(&o, env, url, error);
+    if (o == NULL) return r;
+    if (r == 0) r = list_contents(o, false, &c, error);
+    for (uint64_t i = 0; i < c.pending_count && r == 0; i++)
+        r = clean_pending(o, c.pending[i], finish, out, error);
+    struct upload_sweep sweep = {.o = o, .error = error};
+    if (r == 0) r = sweep_uploads(&sweep);
+    out->aborted = sweep.aborted;
+    contents_fini(&c);
+    free_objects(o);
+    return r;
+}

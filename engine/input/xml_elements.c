@@ -1,0 +1,118 @@
+/* Elements are known by their own names and those of their parents and the root. Expat keeps all
+ * open elements, so their depth is limited, and limits the expansion of entities. */
+#include "engine/input/xml_elements.h"
+
+#include "engine/input/xml_library.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+#define DEPTH_MAX      8u
+#define XML_NAME_BYTES 40u
+
+struct document {
+    XML_Parser xml;
+    char names[DEPTH_MAX][XML_NAME_BYTES]; /* of the open elements */
+    unsigned depth;
+    bool too_long;
+    char text[XML_TEXT_BYTES]; /* of the current element */
+    size_t size;
+    xml_element_call *element;
+    void *arg;
+    int result;
+};
+
+static void stop_parser(struct document *d, int result)
+{
+    if (d->result == 0) d->result = result;
+    XML_StopParser(d->xml, XML_FALSE);
+}
+
+static void clear_text(struct document *d)
+{
+    d->size = 0;
+    d->text[0] = '\0';
+    d->too_long = false;
+}
+
+static void on_start(void *arg, const char *name, const char **attributes)
+{
+    struct document *d = arg;
+    (void)attributes;
+    if (d->depth == DEPTH_MAX) {
+        stop_parser(d, -1);
+        return;
+    }
+    strncpy(d->names[d->depth], name, XML_NAME_BYTES - 1);
+    d->names[d->depth][XML_NAME_BYTES - 1] = '\0';
+    d->depth++;
+    clear_text(d);
+}
+
+static void on_doctype(void *arg, const char *name, const char *system_id, const char *public_id,
+                       int has_internal_subset)
+{
+    (void)name;
+    (void)system_id;
+    (void)public_id;
+    (void)has_internal_subset;
+    stop_parser(arg, -1); /* no response has one */
+}
+
+static void on_text(void *arg, const char *text, int size)
+{
+    struct document *d = arg;
+    const size_t n = (size_t)size;
+    assert(d->size < sizeof d->text);
+    if (n >= sizeof d->text - d->size) {
+        d->too_long = true;
+        return;
+    }
+    memcpy(d->text + d->size, text, n);
+    d->size += n;
+    d->text[d->size] = '\0';
+}
+
+static void on_end(void *arg, const char *name)
+{
+    struct document *d = arg;
+    (void)name;
+    if (d->result != 0) return; /* the end of an empty element, after its start stopped expat */
+    assert(d->depth > 0);
+    const unsigned at = --d->depth;
+    const struct xml_element element = {.root = d->names[0],
+                                        .parent = at > 0 ? d->names[at - 1] : "",
+                                        .name = d->names[at],
+                                        .depth = at,
+                                        .text = d->text,
+                                        .size = d->size,
+                                        .too_long = d->too_long};
+    const int result = d->element(d->arg, &element);
+    if (result != 0) stop_parser(d, result);
+    clear_text(d);
+}
+
+int xml_elements_parse(const uint8_t *text, uint64_t size, xml_element_call *element, void *arg)
+{
+    struct document d = {.element = element, .arg = arg};
+    struct glint_error unused = {.code = GLINT_OK};
+    if (size > INT_MAX || xml_library_load(&unused) != 0) return -1;
+    d.xml = XML_ParserCreate(NULL);
+    if (d.xml == NULL) return -1;
+    XML_SetUserData(d.xml, &d);
+    XML_SetElementHandler(d.xml, on_start, on_end);
+    XML_SetStartDoctypeDeclHandler(d.xml, on_doctype);
+    XML_SetCharacterDataHandler(d.xml, on_text);
+    const bool ok = XML_Parse(d.xml, (const char *)text, (int)size, XML_TRUE) == XML_STATUS_OK;
+    XML_ParserFree(d.xml);
+    if (d.result != 0) return d.result;
+    return ok ? 0 : -1;
+}
+
+bool xml_element_is(const struct xml_element *element, const char *parent, const char *name)
+{
+    const unsigned depth = parent != NULL ? 2 : 1;
+    return element->depth == depth && strcmp(element->name, name) == 0 &&
+           (parent == NULL || strcmp(element->parent, parent) == 0);
+}
