@@ -30,6 +30,7 @@
     X(214, INPUT_URL,                   66, 0, "URL cannot be read")                               \
     X(215, INPUT_LIBRARY,               69, 0, "no library for this input format")                 \
     X(216, INPUT_DAMAGED,               65, 0, "a file of columns is damaged")                     \
+    X(217, INPUT_PENDING,               75, 0, "an output that is input is not committed")         \
     X(301, OUTPUT_EXISTS,               73, 0, "output exists")                                    \
     X(302, OUTPUT_CREATE,               73, 0, "output cannot be created")                         \
     X(303, OUTPUT_IO,                   74, 1, "writing the output failed")                        \

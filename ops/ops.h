@@ -84,7 +84,7 @@ struct save {
     struct glint_task *task;
     struct glint_schema schema;
     const char *dir;
-    int file; /* -1: not open */
+    int file;                     /* -1: not open */
     struct remote_writer *remote; /* in place of a file, if the output is in a store */
     char name[64];
     struct buffer buffer;

@@ -228,8 +228,9 @@ int save_results(const struct save *outputs, uint32_t count, struct buffer *out)
     if (uploads > 0) pack_array(&p, uploads);
     for (uint32_t i = 0; i < count; i++)
         if (outputs[i].remote != NULL) remote_writer_pack(outputs[i].remote, &p);
-    ok = ok && !p.failed &&
-         (uploads == 0 || (buffer_append(out, "", 1) && buffer_append(out, p.out.data, p.out.size)));
+    ok =
+        ok && !p.failed &&
+        (uploads == 0 || (buffer_append(out, "", 1) && buffer_append(out, p.out.data, p.out.size)));
     packer_fini(&p);
     return ok ? 0 : error_no_memory(&outputs[0].task->error);
 }

@@ -128,7 +128,7 @@ int cli_run_words(const struct cli_program *program, int argc, char **argv)
 {
     static const struct cli_command *const first[] = {&cmd_submit, &cmd_explain, &cmd_executor,
                                                       &cmd_status, &cmd_cancel,  &cmd_history,
-                                                      &cmd_stage,  NULL};
+                                                      &cmd_clean,  &cmd_stage,   NULL};
     static const struct cli_command *const last[] = {&cmd_config, &cmd_secret, &cmd_version,
                                                      &cmd_help, NULL};
     const struct cli_command *const *const lists[] = {first, program->commands, last};

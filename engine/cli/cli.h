@@ -59,7 +59,7 @@ int cli_run_words(const struct cli_program *program, int argc, char **argv);
 
 /* The built-in commands of every glint program; one file each. */
 extern const struct cli_command cmd_submit, cmd_explain, cmd_executor, cmd_status, cmd_cancel,
-    cmd_history, cmd_stage, cmd_config, cmd_secret, cmd_version, cmd_help;
+    cmd_history, cmd_clean, cmd_stage, cmd_config, cmd_secret, cmd_version, cmd_help;
 
 /* ---- Help, from the tables of commands and jobs, to standard output */
 

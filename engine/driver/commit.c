@@ -506,9 +506,9 @@ static int publish_output(struct commit *c, struct glint_error *error)
     struct env_stat s;
     if (c->state != COMMIT_COMPLETE) return 0;
     if (c->objects != NULL) {
-        const int begun = commit_objects_begin(c->objects, error);
-        if (begun == 0) c->state = COMMIT_PUBLISHED;
-        return begun;
+        const int started = commit_objects_start(c->objects, error);
+        if (started == 0) c->state = COMMIT_PUBLISHED;
+        return started;
     }
     int r = c->overwrite ? c->env->stat(c->env, c->out, &s) : -ENOENT;
     if (r != 0 && r != -ENOENT)
@@ -844,22 +844,23 @@ int commit_job(struct driver *d)
 
 const char *abort_job(struct driver *d)
 {
-    bool clean = true, rolled_back = true, used = false, begun = false, objects = false;
+    bool clean = true, rolled_back = true, used = false, started = false, objects = false;
     for (uint32_t i = 0; i < d->commit_count; i++) {
         struct commit *c = d->commits[i];
         if (c->state == COMMIT_KEPT) continue;
         used = used || !c->reserved;
-        begun = begun || (c->objects != NULL && c->state == COMMIT_PUBLISHED);
+        started = started || (c->objects != NULL && c->state == COMMIT_PUBLISHED);
         objects = objects || c->objects != NULL;
         rolled_back = rolled_back && c->state != COMMIT_PUBLISHED;
         clean = commit_cleanup(c) && clean;
     }
     if (clean && !used) return "no output was written";
-    if (begun) return "the commit of an output was begun and is not finished";
+    if (started)
+        return "the commit of an output was started: glint clean --finish URL completes it";
     if (!rolled_back) return "an output was published and could not be rolled back";
-    return clean ? "no output was published; existing outputs are unchanged"
+    return clean     ? "no output was published; existing outputs are unchanged"
            : objects ? "no output was published; uploads are left, which glint clean removes"
-                 : "no output was published; a hidden directory next to the output is left";
+                     : "no output was published; a hidden directory next to the output is left";
 }
 
 void job_outputs_fini(struct driver *d)

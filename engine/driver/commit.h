@@ -56,8 +56,9 @@ struct commit {
     struct locked_dir lock; /* the hidden directory; the driver accesses it by lock.dir only */
     int parent;             /* sync: descriptor of the directory that contains OUT; else -1 */
     char out[PATH_MAX], hidden[PATH_MAX];
-    char attempts[PATH_MAX]; /* path of attempts/, for tasks; in a store remote_writer.h says what */
-    char parts[PATH_MAX];    /* path of output/; in a store its URL, which cannot be read yet */
+    char
+        attempts[PATH_MAX]; /* path of attempts/, for tasks; in a store remote_writer.h says what */
+    char parts[PATH_MAX];   /* path of output/; in a store its URL, which cannot be read yet */
 };
 
 struct commit_options {
@@ -80,9 +81,9 @@ int commit_check_disjoint(const struct commit *a, const struct commit *b,
 /* Whether `path` is OUT, trailing slashes ignored. */
 bool commit_has_path(const struct commit *c, const char *path);
 /* Commits the attempt file `name` (a file name without directory, from a task), or the next of
- * its uploads, as the part `part`. `node` is the executor's node, for the message. Returns 0, or PATH_NOT_SHARED if the file does
- * not exist here (OUT is not on a file system shared by all nodes), OUTPUT_IO, OUTPUT_CREATE,
- * PROTOCOL. */
+ * its uploads, as the part `part`. `node` is the executor's node, for the message. Returns 0, or
+ * PATH_NOT_SHARED if the file does not exist here (OUT is not on a file system shared by all
+ * nodes), OUTPUT_IO, OUTPUT_CREATE, PROTOCOL. */
 int commit_task(struct commit *c, struct glint_slice name, struct unpacker *uploads,
                 const char *part, const char *node, struct glint_error *error);
 /* Removes attempts/ with all attempts that were not committed, and writes _SUCCESS. Returns 0 or
@@ -90,9 +91,9 @@ int commit_task(struct commit *c, struct glint_slice name, struct unpacker *uplo
 int commit_complete_output(struct commit *c, struct glint_error *error);
 /* Publishes all outputs that are COMPLETE, or none. On an error (OUTPUT_EXISTS, OUTPUT_IO,
  * OUTPUT_CREATE) an output that could not be rolled back is still PUBLISHED. When it returns 0 the
- * outputs are on disk (unless no_sync); those in a store are finished, or an error says that and how
- * they can be. A directory that appeared at OUT while the job ran is
- * replaced only with `overwrite`, and if it is an output of glint. */
+ * outputs are on disk (unless no_sync); those in a store are finished, or an error says that and
+ * how they can be. A directory that appeared at OUT while the job ran is replaced only with
+ * `overwrite`, and if it is an output of glint. */
 int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,
                                struct glint_error *error);
 /* Removes the hidden directory: with the output if it is not published, or with the old output that

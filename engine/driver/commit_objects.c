@@ -17,7 +17,7 @@
 /* Uploads of other jobs may be of one that runs: they are kept this long. */
 #define UPLOADS_KEPT_NS (86400 * (int64_t)SECOND_NS)
 
-enum objects_state { OBJECTS_OPEN, OBJECTS_BEGUN, OBJECTS_FINISHED };
+enum objects_state { OBJECTS_OPEN, OBJECTS_STARTED, OBJECTS_FINISHED };
 
 struct commit_objects {
     enum objects_state state;
@@ -41,14 +41,13 @@ static const char *format_record_key(const struct commit_objects *o, const char 
                                      char out[S3_KEY_BYTES])
 {
     char name[COMMIT_NAME_BYTES];
-    text_format(name, sizeof name, COMMIT_RECORD_PREFIX "%s", job);
+    text_format(name, sizeof name, REMOTE_COMMIT_PREFIX "%s", job);
     return format_key(o, name, out);
 }
 
 /* ---- What is there */
 
-#define HINT                                                                                       \
-    "name another output, or move it away: --overwrite replaces only outputs of glint jobs"
+#define HINT "name another output, or move it away: --overwrite replaces only outputs of glint jobs"
 
 typedef char job_text[REMOTE_JOB_DIGITS + 1];
 
@@ -58,25 +57,17 @@ struct contents {
     uint64_t parts;
     bool success;
     char foreign[COMMIT_NAME_BYTES]; /* the first name that no job writes */
-    job_text *pending;               /* jobs whose commit was begun */
+    job_text *pending;               /* jobs whose commit was started */
     uint64_t pending_count, pending_capacity;
     struct glint_error *error;
 };
-
-static bool is_record_name(const char *name)
-{
-    const size_t size = sizeof COMMIT_RECORD_PREFIX - 1;
-    return strncmp(name, COMMIT_RECORD_PREFIX, size) == 0 &&
-           strspn(name + size, "0123456789abcdef") == REMOTE_JOB_DIGITS &&
-           name[size + REMOTE_JOB_DIGITS] == '\0';
-}
 
 static int add_pending(struct contents *c, const char *name)
 {
     if (!array_reserve(&c->pending, &c->pending_capacity, c->pending_count + 1, sizeof *c->pending))
         return error_no_memory(c->error);
     text_format(c->pending[c->pending_count++], sizeof *c->pending, "%s",
-                name + sizeof COMMIT_RECORD_PREFIX - 1);
+                name + sizeof REMOTE_COMMIT_PREFIX - 1);
     return 0;
 }
 
@@ -84,7 +75,7 @@ static int add_content(void *arg, const struct listed_object *object)
 {
     struct contents *c = arg;
     const char *name = object->name;
-    if (!object->is_directory && is_record_name(name)) return add_pending(c, name);
+    if (!object->is_directory && remote_name_is_commit(name)) return add_pending(c, name);
     if (!object->is_directory && strcmp(name, COMMIT_SUCCESS) == 0) {
         c->success = true;
     } else if (!object->is_directory && strlen(name) < COMMIT_NAME_BYTES &&
@@ -133,7 +124,7 @@ static int check_contents(const struct contents *c, const char *when, struct gli
     return 0;
 }
 
-/* ---- Finishing a commit that was begun */
+/* ---- Finishing a commit that was started */
 
 struct sought_object {
     const char *name;
@@ -159,8 +150,8 @@ static int check_completed(struct commit_objects *o, const struct commit_part *p
     char number[COMMIT_NAME_BYTES];
     struct sought_object sought = {.name = part->name + digits, .size = part->upload.size};
     text_format(number, sizeof number, "%.*s", (int)digits, part->name);
-    const int r = remote_store_list(&o->store, format_key(o, number, prefix), compare_object,
-                                    &sought, error);
+    const int r =
+        remote_store_list(&o->store, format_key(o, number, prefix), compare_object, &sought, error);
     if (r != 0 || sought.found) return r;
     return error_set(error, GLINT_E_OUTPUT_IO, "remove what is left with: glint clean URL",
                      "%s: the upload of %s is neither there nor completed; perhaps a rule of the "
@@ -172,9 +163,9 @@ static int complete_part(struct commit_objects *o, const struct commit_part *par
                          struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
-    const int r = remote_store_complete_upload(&o->store, format_key(o, part->name, key),
-                                               part->upload.id, part->upload.parts,
-                                               part->upload.part_count, error);
+    const int r =
+        remote_store_complete_upload(&o->store, format_key(o, part->name, key), part->upload.id,
+                                     part->upload.parts, part->upload.part_count, error);
     return r == GLINT_E_INPUT_NOT_FOUND ? check_completed(o, part, error) : r;
 }
 
@@ -244,9 +235,9 @@ static int finish_pending(struct commit_objects *o, const struct contents *c, ui
 
 struct upload_sweep {
     struct commit_objects *o;
-    const char *job;                  /* of uploads to abort; NULL: of all jobs */
-    char initiated_max[S3_TIME_BYTES]; /* ... that began at this time or before; "": any */
-    bool keep_recorded;               /* not those of the record */
+    const char *job;                   /* of uploads to abort; NULL: of all jobs */
+    char initiated_max[S3_TIME_BYTES]; /* ... that started at this time or before; "": any */
+    bool keep_recorded;                /* not those of the record */
     uint64_t aborted;
     struct glint_error *error;
 };
@@ -330,9 +321,9 @@ static int open_contents(struct commit_objects *o, struct glint_error *error)
         if (r == 0) r = list_contents(o, false, &c, error);
     }
     if (r == 0)
-        r = check_contents(&c, finished > 0 ? "exists: an earlier job's commit was finished now"
-                                            : "exists",
-                           error);
+        r = check_contents(
+            &c, finished > 0 ? "exists: an earlier job's commit was finished now" : "exists",
+            error);
     contents_fini(&c);
     return r;
 }
@@ -402,7 +393,7 @@ static int check_again(struct commit_objects *o, struct glint_error *error)
     return r;
 }
 
-int commit_objects_begin(struct commit_objects *o, struct glint_error *error)
+int commit_objects_start(struct commit_objects *o, struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
     struct buffer text = {NULL, 0, 0};
@@ -414,19 +405,19 @@ int commit_objects_begin(struct commit_objects *o, struct glint_error *error)
                       "%s: the commit record has more than %" PRIu64 " bytes", o->url,
                       COMMIT_RECORD_BYTES_MAX);
     if (r == 0) {
-        o->state = OBJECTS_BEGUN; /* also if it fails: the store may have written it */
+        o->state = OBJECTS_STARTED; /* also if it fails: the store may have written it */
         r = remote_store_put(&o->store, format_record_key(o, o->record.job, key),
                              (struct glint_slice){text.data, text.size}, error);
     }
     buffer_fini(&text);
-    if (r != 0 && o->state == OBJECTS_BEGUN) commit_objects_roll_back(o);
+    if (r != 0 && o->state == OBJECTS_STARTED) commit_objects_roll_back(o);
     return r;
 }
 
 bool commit_objects_roll_back(struct commit_objects *o)
 {
     struct glint_error ignored = {.code = GLINT_OK};
-    assert(o->state == OBJECTS_BEGUN);
+    assert(o->state == OBJECTS_STARTED);
     if (remove_record(o, &ignored) != 0) return false;
     o->state = OBJECTS_OPEN;
     return true;
@@ -435,7 +426,7 @@ bool commit_objects_roll_back(struct commit_objects *o)
 int commit_objects_finish(struct commit_objects *o, struct glint_error *error)
 {
     struct glint_error problem = {.code = GLINT_OK};
-    assert(o->state == OBJECTS_BEGUN);
+    assert(o->state == OBJECTS_STARTED);
     if (finish_record(o, &problem) == 0) {
         o->state = OBJECTS_FINISHED;
         return 0;
@@ -452,7 +443,7 @@ bool commit_objects_destroy(struct commit_objects *o)
     struct glint_error problem = {.code = GLINT_OK};
     char key[S3_KEY_BYTES];
     if (o == NULL) return true;
-    int r = o->state == OBJECTS_BEGUN ? GLINT_E_OUTPUT_IO : 0;
+    int r = o->state == OBJECTS_STARTED ? GLINT_E_OUTPUT_IO : 0;
     if (o->state == OBJECTS_OPEN) {
         struct upload_sweep sweep = {.o = o, .job = o->record.job, .error = &problem};
         for (uint64_t i = 0; i < o->record.part_count && r == 0; i++)

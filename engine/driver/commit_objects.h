@@ -9,11 +9,11 @@
  * that reads or writes there meanwhile sees the record: a reader ends with an error, a writer
  * finishes the commit first.
  *
- *   OPEN -> BEGUN      [commit_objects_begin: the record is written]
- *   BEGUN -> OPEN      [commit_objects_roll_back: it is removed again]
- *   BEGUN -> FINISHED  [commit_objects_finish: the uploads are completed, _SUCCESS is written, the
- *                       old parts are removed, then the record]
- *   OPEN, FINISHED -> freed, without uploads  [commit_objects_destroy]
+ *   OPEN -> STARTED      [commit_objects_start: the record is written]
+ *   STARTED -> OPEN      [commit_objects_roll_back: it is removed again]
+ *   STARTED -> FINISHED  [commit_objects_finish: the uploads are completed, _SUCCESS is written,
+ * the old parts are removed, then the record] OPEN, FINISHED -> freed, without uploads
+ * [commit_objects_destroy]
  *
  * Driver thread, or a command's only one. */
 #ifndef GLINT_DRIVER_COMMIT_OBJECTS_H
@@ -27,7 +27,7 @@
 
 struct commit_objects;
 
-/* Finishes commits that other processes began there and did not finish. Without `overwrite` no
+/* Finishes commits that other processes started there and did not finish. Without `overwrite` no
  * object may be there then; with it only those of jobs of glint. `url` is of s3, without slashes at
  * its end. Sets `attempts` to what tasks are told (input/remote_writer.h). Returns 0, or a code as
  * commit_open_output, and *out is NULL then. */
@@ -39,7 +39,7 @@ int commit_objects_add_part(struct commit_objects *o, const char *part, struct u
                             struct glint_error *error);
 /* Aborts the uploads of attempts that were not added. */
 void commit_objects_complete(struct commit_objects *o);
-int commit_objects_begin(struct commit_objects *o, struct glint_error *error);
+int commit_objects_start(struct commit_objects *o, struct glint_error *error);
 /* Returns false if the record may still be there: the output may then be finished by others. */
 bool commit_objects_roll_back(struct commit_objects *o);
 /* After an error the record is still there, and it can be called again, by any process. */
@@ -52,7 +52,7 @@ struct commit_objects_left {
     uint64_t finished, removed; /* commits */
     uint64_t aborted;           /* uploads */
 };
-/* Finishes the commits that were begun at `url`, or without `finish` removes what they wrote,
+/* Finishes the commits that were started at `url`, or without `finish` removes what they wrote,
  * unless all of it is visible already. Then aborts all uploads of parts there. No job may be
  * writing there. */
 int commit_objects_clean(struct env *env, const char *url, bool finish,

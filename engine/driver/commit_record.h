@@ -11,9 +11,8 @@
 
 #include "engine/input/remote_writer.h"
 
-#define COMMIT_RECORD_PREFIX "_glint-commit-"
-#define COMMIT_SUCCESS       "_SUCCESS"
-#define COMMIT_NAME_BYTES    96u /* of what a job writes into an output in a store */
+#define COMMIT_SUCCESS    "_SUCCESS"
+#define COMMIT_NAME_BYTES 96u /* of what a job writes into an output in a store */
 
 struct commit_part {
     char name[COMMIT_NAME_BYTES]; /* of the object, in the output */

@@ -7,6 +7,7 @@
 #include "engine/input/remote_reader.h"
 #include "engine/input/remote_target.h"
 #include "engine/input/remote_transfer.h"
+#include "engine/input/remote_writer.h"
 #include "engine/input/xml_elements.h"
 #include "engine/input/xml_library.h"
 #include "engine/limits.h"
@@ -453,14 +454,89 @@ struct url_list {
     const char *url;
     struct input_glob glob;
     uint64_t nested; /* objects in directories that match */
+    const char *
+        *pending; /* directories with the record of a commit, relative to `url`; "": itself */
+    uint64_t pending_count, pending_capacity;
     struct remote_session *group;
 };
+
+/* ---- An output of a job of glint whose commit is not finished is neither the old nor the new one.
+ */
+
+static int record_pending(struct input_walk *w, const char *directory)
+{
+    char hint[2 * PATH_MAX];
+    text_format(hint, sizeof hint,
+                "wait for the job that writes it; if none does, finish it: glint clean --finish %s",
+                directory);
+    return input_record_bad_path(w, GLINT_E_INPUT_PENDING, directory,
+                                 "a job started to commit its output there, and has not finished",
+                                 hint);
+}
+
+static int add_pending(struct url_list *l, const char *name)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(name, '/');
+    if (!text_format(directory, sizeof directory, "%.*s", (int)(slash != NULL ? slash - name : 0),
+                     name))
+        return 0; /* nor is a name in it an input */
+    if (!array_reserve(&l->pending, &l->pending_capacity, l->pending_count + 1, sizeof *l->pending))
+        return error_no_memory(l->walk->error);
+    l->pending[l->pending_count] = input_copy_text(l->walk, directory);
+    return l->pending[l->pending_count++] != NULL ? 0 : GLINT_E_NO_MEMORY;
+}
+
+/* Records directories in which a commit is pending and from which objects are read. */
+static int record_pending_directories(struct url_list *l)
+{
+    char path[PATH_MAX];
+    int r = 0;
+    for (uint64_t i = 0; i < l->pending_count && r == 0; i++) {
+        const char *directory = l->pending[i];
+        const size_t size = strlen(directory);
+        bool read = size == 0;
+        for (uint64_t j = 0; j < l->count && !read; j++)
+            read = strncmp(l->entries[j].name, directory, size) == 0 &&
+                   l->entries[j].name[size] == '/' &&
+                   strchr(l->entries[j].name + size + 1, '/') == NULL;
+        if (read &&
+            text_format(path, sizeof path, "%s%s%s", l->url, size > 0 ? "/" : "", directory))
+            r = record_pending(l->walk, path);
+    }
+    return r;
+}
+
+static int find_record(void *arg, const struct listed_object *object)
+{
+    (void)object;
+    *(bool *)arg = true;
+    return 0;
+}
+
+/* For objects that were not found by listing their directory. */
+static int check_not_pending(struct input_walk *w, const char *directory)
+{
+    struct glint_error problem = {.code = GLINT_OK};
+    bool found = false;
+    int r = remote_list(w->env, directory, REMOTE_COMMIT_PREFIX, false, w->list->cancelled,
+                        find_record, &found, &problem);
+    if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, directory, &problem);
+    return r == 0 && found ? record_pending(w, directory) : r;
+}
+
+static bool is_commit_record(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return remote_name_is_commit(slash != NULL ? slash + 1 : name);
+}
 
 static int collect_listed_object(void *arg, const struct listed_object *object)
 {
     struct url_list *l = arg;
     char path[PATH_MAX];
     size_t size;
+    if (is_commit_record(object->name)) return add_pending(l, object->name);
     const enum glob_match match =
         input_glob_match(&l->glob, object->name, object->is_directory, &size);
     if (match == GLOB_NONE) return 0;
@@ -547,6 +623,13 @@ static int add_listed_objects(struct url_list *l)
     return r;
 }
 
+/* Whether names that begin so, and only those are listed, may be parts of a job. */
+static bool may_be_part(const char *begin)
+{
+    const size_t size = strlen(begin), part = sizeof "part-" - 1;
+    return size > 0 && strncmp(begin, "part-", size < part ? size : part) == 0;
+}
+
 /* Adds the objects below the directory `url` that match, in the order of their names. */
 static int add_url_directory(struct input_walk *w, const char *url, const char *pattern)
 {
@@ -564,10 +647,13 @@ static int add_url_directory(struct input_walk *w, const char *url, const char *
     int r = remote_list(w->env, url, begin, input_glob_is_deep(&l.glob), w->list->cancelled,
                         collect_listed_object, &l, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, url, &problem);
+    if (r == 0) r = record_pending_directories(&l);
+    if (r == 0 && may_be_part(begin)) r = check_not_pending(w, url);
     if (r == 0) r = add_listed_objects(&l);
     if (r == 0 && strcmp(pattern, ALL_FILES) != 0 && l.count == 0 && w->bad_count == bad_before)
         r = input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "no object matches", NULL);
     mem_free(l.entries);
+    mem_free(l.pending);
     return r;
 }
 
@@ -580,6 +666,19 @@ static int add_pattern(struct input_walk *w, char *url)
     while (end > slash && *end != '/') end--;
     *end = '\0';
     return add_url_directory(w, url, end + 1);
+}
+
+/* A single object, which may be a part of an output. */
+static int add_object_of_store(struct input_walk *w, const char *url, struct input_file *file)
+{
+    char directory[PATH_MAX];
+    const char *slash = strrchr(url, '/'), *job = NULL, *suffix;
+    const uint64_t bad_before = w->bad_count;
+    int r = 0;
+    if (slash != NULL && remote_part_parse(slash + 1, &job, &suffix) > 0 && job != NULL &&
+        text_format(directory, sizeof directory, "%.*s", (int)(slash - url), url))
+        r = check_not_pending(w, directory);
+    return r == 0 && w->bad_count == bad_before ? append_object(w, url, url, file) : r;
 }
 
 /* `url` is of s3 or webhdfs: an object, or a directory of objects. */
@@ -597,7 +696,7 @@ static int add_stored(struct input_walk *w, const char *text)
     if (!directory) {
         int r = identify_url(w, url, url, true, &file, &code);
         if (r > 0 && !remote_identity_is_directory(file.remote))
-            return append_object(w, url, url, &file);
+            return add_object_of_store(w, url, &file);
         if (r < 0 || (r == 0 && code != GLINT_E_INPUT_NOT_FOUND)) return r;
     }
     return add_url_directory(w, url, ALL_FILES);

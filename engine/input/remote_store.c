@@ -167,8 +167,7 @@ int remote_store_init(struct remote_store *s, struct env *env, const char *url, 
     *s = (struct remote_store){.env = env, .name = url};
     assert(remote_url_kind(url) == REMOTE_S3);
     const char *reason = remote_url_check(url, &hint);
-    if (reason != NULL)
-        return error_set(error, GLINT_E_OUTPUT_CREATE, hint, "%s: %s", url, reason);
+    if (reason != NULL) return error_set(error, GLINT_E_OUTPUT_CREATE, hint, "%s: %s", url, reason);
     int r = remote_target_init(&s->target, env, url, url, cancelled, &problem);
     if (r == 0) r = xml_library_load(&problem);
     return r == 0 ? 0 : set_output_error(&problem, error);
@@ -179,11 +178,8 @@ int remote_store_init(struct remote_store *s, struct env *env, const char *url, 
 int remote_store_put(struct remote_store *s, const char *key, struct glint_slice content,
                      struct glint_error *error)
 {
-    const struct call call = {.method = "PUT",
-                              .key = key,
-                              .query = "",
-                              .content = content,
-                              .size_max = REPLY_BYTES_MAX};
+    const struct call call = {
+        .method = "PUT", .key = key, .query = "", .content = content, .size_max = REPLY_BYTES_MAX};
     return call_plainly(s, &call, error);
 }
 

@@ -44,6 +44,14 @@ bool remote_output_part(const char *attempts, const char *part, char *out, size_
                        (int)digits, part, slash + 1, suffix);
 }
 
+bool remote_name_is_commit(const char *name)
+{
+    const size_t size = sizeof REMOTE_COMMIT_PREFIX - 1;
+    return strncmp(name, REMOTE_COMMIT_PREFIX, size) == 0 &&
+           strspn(name + size, "0123456789abcdef") == REMOTE_JOB_DIGITS &&
+           name[size + REMOTE_JOB_DIGITS] == '\0';
+}
+
 /* ---- Uploads */
 
 struct remote_writer {

@@ -1,4 +1,4 @@
-/* Writes an object of S3 as an upload of parts, which is visible only when somebody completes it
+/* Writes an object of S3 as an upload of parts, which is visible only when the driver completes it
  * with what remote_writer_pack says. One thread. */
 #ifndef GLINT_INPUT_REMOTE_WRITER_H
 #define GLINT_INPUT_REMOTE_WRITER_H
@@ -24,6 +24,11 @@ bool remote_output_part(const char *attempts, const char *part, char *out, size_
 /* Returns the length of the name's first characters part-DIGITS, or 0; *out_job points to the
  * job's digits that may follow, or is NULL, *out_suffix to the rest. */
 size_t remote_part_parse(const char *name, const char **out_job, const char **out_suffix);
+
+/* The record of a commit that was started and is not finished (driver/commit_record.h) is the
+ * object of this name and the job's digits, beside the parts. */
+#define REMOTE_COMMIT_PREFIX "_glint-commit-"
+bool remote_name_is_commit(const char *name);
 
 /* ---- Uploads */
 

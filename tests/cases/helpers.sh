@@ -95,3 +95,27 @@ serve() {
     export no_proxy='*' GLINT_HTTP_TIMEOUT=2
     URL=http://127.0.0.1:$(<"$CASE/port")
 }
+
+# store: serve, with credentials for s3://bucket/, which is the directory d; forgets the faults of earlier steps.
+store() {
+    mkdir -p d
+    rm -rf d/* "$CASE/faults" "$CASE/held"
+    serve d
+    export AWS_ENDPOINT_URL=$URL HOME=$PWD AWS_ACCESS_KEY_ID=AKID AWS_SECRET_ACCESS_KEY=se+cret/key
+    unset AWS_PROFILE
+}
+
+# kill_when_held ACTION METHOD PATTERN COMMAND...: kills the command once the store holds such a request of it
+# (tests/support/s3_uploads.py).
+kill_when_held() {
+    local pid line
+    [[ -p $CASE/held ]] || mkfifo "$CASE/held"
+    echo "$1 $2 $3" >"$CASE/faults"
+    shift 3
+    "$@" &
+    pid=$!
+    read -r line <"$CASE/held"
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    rm -r "$CASE/faults" "$TMPDIR"/glint-* # the next process would remove the work directory
+}

@@ -31,14 +31,18 @@ def error_body(code, message="told by the test"):
 class Faults:
     def __init__(self, log):
         self.directory = os.path.dirname(log) if log else None
-        self.seen = {}
+        self.file, self.seen = None, {}
 
     def find(self, method, path):
         """The action for this request; "": none."""
-        if self.directory is None or not os.path.exists(os.path.join(self.directory, "faults")):
+        try:
+            stat = os.stat(os.path.join(self.directory or "", "faults"))
+        except FileNotFoundError:
             return ""
+        if self.file != (stat.st_ino, stat.st_mtime_ns):  # a new file counts from 1
+            self.file, self.seen = (stat.st_ino, stat.st_mtime_ns), {}
         found = ""
-        with open(os.path.join(self.directory, "faults"), encoding="utf-8") as file:
+        with open(os.path.join(self.directory or "", "faults"), encoding="utf-8") as file:
             for line in file:
                 action, wanted, pattern, *numbers = line.split()
                 if wanted != method or not re.search(pattern, path):
