@@ -36,7 +36,7 @@ static int write_part(struct commit *c, const char *text)
     char path[PATH_MAX + 64];
     snprintf(path, sizeof path, "%s/part-00000.attempt-1", c->attempts);
     write_file(path, text);
-    return commit_task(c, slice("part-00000.attempt-1"), "part-00000", "e1", &error);
+    return commit_task(c, slice("part-00000.attempt-1"), NULL, "part-00000", "e1", &error);
 }
 
 /* From commit_open_output to commit_complete_output, with one part that contains `text`. */
@@ -197,13 +197,14 @@ Test(commit, invalid_part_names_are_rejected)
     cr_assert_eq(commit_open_output(&c, env_real(), "out", NEW, 1, &error), 0);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         error.code = GLINT_OK;
-        cr_expect_eq(commit_task(&c, slice(bad[i]), "part-00000", "e1", &error), GLINT_E_PROTOCOL);
+        cr_expect_eq(commit_task(&c, slice(bad[i]), NULL, "part-00000", "e1", &error),
+                     GLINT_E_PROTOCOL);
     }
     error.code = GLINT_OK;
     struct glint_slice nul = {(const uint8_t *)"a\0b", 3};
-    cr_expect_eq(commit_task(&c, nul, "part-00000", "e1", &error), GLINT_E_PROTOCOL);
+    cr_expect_eq(commit_task(&c, nul, NULL, "part-00000", "e1", &error), GLINT_E_PROTOCOL);
     error.code = GLINT_OK;
-    cr_expect_eq(commit_task(&c, slice("missing"), "part-00000", "e1", &error),
+    cr_expect_eq(commit_task(&c, slice("missing"), NULL, "part-00000", "e1", &error),
                  GLINT_E_PATH_NOT_SHARED);
     cr_expect(strstr(error.cause, "e1") != NULL);
     error.code = GLINT_OK;

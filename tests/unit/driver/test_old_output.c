@@ -20,7 +20,7 @@ static int complete(struct commit *c, struct env *env, const char *out)
     if (r != 0) return r;
     snprintf(path, sizeof path, "%s/part-00000.attempt-1", c->attempts);
     write_file(path, "new");
-    cr_assert_eq(commit_task(c, name, "part-00000", "e1", &error), 0);
+    cr_assert_eq(commit_task(c, name, NULL, "part-00000", "e1", &error), 0);
     cr_assert_eq(commit_complete_output(c, &error), 0);
     return 0;
 }
