@@ -119,6 +119,9 @@ static int read_schema(struct column_file *f, struct arena *arena)
     const char *problem = arrow_field_read(&schema, arena, &f->schema);
     if (schema.release != NULL) schema.release(&schema);
     if (problem == NULL && f->schema.type != ARROW_STRUCT) problem = "it is no table";
+    for (uint32_t i = 0; problem == NULL && i < f->schema.child_count; i++)
+        if (!name_table_add(&f->names, f->schema.children[i].name))
+            return error_no_memory(f->error);
     if (problem == NULL) return 0;
     return error_set(f->error, GLINT_E_INPUT_FORMAT, NULL, "%s: %s", f->stream.piece->path,
                      problem);
@@ -137,17 +140,11 @@ int column_file_open(struct column_file *f, struct env *env, struct glint_task *
     return r == 0 ? read_schema(f, arena) : r;
 }
 
-uint32_t column_file_find(const struct column_file *f, const char *name)
-{
-    for (uint32_t i = 0; i < f->schema.child_count; i++)
-        if (strcmp(f->schema.children[i].name, name) == 0) return i;
-    return UINT32_MAX;
-}
-
 void column_file_close(struct column_file *f)
 {
     if (f->library != NULL) f->library->close(f->file);
     f->file = NULL;
+    name_table_fini(&f->names);
     input_stream_close(&f->stream);
 }
 
@@ -158,13 +155,13 @@ struct schema_reader {
     struct input_list *list;
     struct glint_error *error;
     struct column_schema schema;
-    const char **names, **types;
+    struct name_table names;
+    const char **types;
     enum column_class *classes;
     uint64_t *lacking;
     struct format_piece *pieces;
     uint32_t *starts;
-    uint64_t name_capacity, type_capacity, class_capacity, lacking_capacity, piece_capacity,
-        piece_count;
+    uint64_t type_capacity, class_capacity, lacking_capacity, piece_capacity, piece_count;
 };
 
 static enum column_class class_of(const struct arrow_field *field)
@@ -182,7 +179,7 @@ static int check_name(struct schema_reader *s, const struct column_file *f, uint
             return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename the column",
                              "%s: the name of column %" PRIu32 " has a line end or the byte 0x1f",
                              path, column + 1);
-    if (column_file_find(f, name) == column) return 0;
+    if (name_table_find(&f->names, name) == column) return 0;
     return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename one of them",
                      "%s: two columns are named \"%s\"", path, name);
 }
@@ -190,26 +187,24 @@ static int check_name(struct schema_reader *s, const struct column_file *f, uint
 static int add_column(struct schema_reader *s, const struct arrow_field *field, uint64_t file)
 {
     const enum column_class class = class_of(field);
-    for (uint32_t i = 0; i < s->schema.count; i++) {
-        if (strcmp(s->names[i], field->name) != 0) continue;
-        if (strcmp(s->types[i], field->format) != 0)
-            s->types[i] = s->classes[i] != class || class == COLUMN_TEXT ? "u"
-                          : class == COLUMN_I64                          ? "l"
-                                                                         : "g";
-        if (s->classes[i] != class) s->classes[i] = COLUMN_TEXT;
+    const uint32_t known = name_table_find(&s->names, field->name), n = s->names.count;
+    if (known != UINT32_MAX) {
+        if (strcmp(s->types[known], field->format) != 0)
+            s->types[known] = s->classes[known] != class || class == COLUMN_TEXT ? "u"
+                              : class == COLUMN_I64                              ? "l"
+                                                                                 : "g";
+        if (s->classes[known] != class) s->classes[known] = COLUMN_TEXT;
         return 0;
     }
-    const uint32_t n = s->schema.count;
-    if (!array_reserve(&s->names, &s->name_capacity, n + 1, sizeof *s->names) ||
-        !array_reserve(&s->types, &s->type_capacity, n + 1, sizeof *s->types) ||
+    const char *name = arena_strdup(&s->list->arena, field->name);
+    if (name == NULL || !array_reserve(&s->types, &s->type_capacity, n + 1, sizeof *s->types) ||
         (s->types[n] = arena_strdup(&s->list->arena, field->format)) == NULL ||
         !array_reserve(&s->classes, &s->class_capacity, n + 1, sizeof *s->classes) ||
         !array_reserve(&s->lacking, &s->lacking_capacity, n + 1, sizeof *s->lacking) ||
-        (s->names[n] = arena_strdup(&s->list->arena, field->name)) == NULL)
+        !name_table_add(&s->names, name))
         return error_no_memory(s->error);
     s->classes[n] = class;
     s->lacking[n] = file > 0 ? 0 : UINT64_MAX;
-    s->schema.count++;
     return 0;
 }
 
@@ -241,8 +236,8 @@ static int read_file(struct schema_reader *s, uint64_t file)
         r = check_name(s, &f, i);
         if (r == 0) r = add_column(s, &f.schema.children[i], file);
     }
-    for (uint32_t i = 0; r == 0 && i < s->schema.count; i++)
-        if (column_file_find(&f, s->names[i]) == UINT32_MAX) s->lacking[i] = file;
+    for (uint32_t i = 0; r == 0 && i < s->names.count; i++)
+        if (name_table_find(&f.names, s->names.names[i]) == UINT32_MAX) s->lacking[i] = file;
     if (r == 0) r = add_pieces(s, &f);
     column_file_close(&f);
     arena_fini(&arena);
@@ -260,20 +255,21 @@ static void *copy_to_arena(struct schema_reader *s, const void *items, uint64_t 
 static int finish_schema(struct schema_reader *s)
 {
     assert(s->list->schema == NULL);
+    const uint32_t count = s->schema.count = s->names.count;
     struct column_schema *out = copy_to_arena(s, &s->schema, sizeof *out);
     struct buffer header = {NULL, 0, 0};
     bool ok = true;
-    for (uint32_t i = 0; ok && i < s->schema.count; i++)
+    for (uint32_t i = 0; ok && i < count; i++)
         ok = (i == 0 || buffer_append(&header, "\x1f", 1)) &&
-             buffer_append(&header, s->names[i], strlen(s->names[i]));
+             buffer_append(&header, s->names.names[i], strlen(s->names.names[i]));
     if (!ok) error_no_memory(s->error);
     const uint8_t *bytes = copy_to_arena(s, header.data, header.size);
     if (out != NULL) {
         out->header = (struct glint_slice){bytes, header.size};
-        out->names = copy_to_arena(s, s->names, s->schema.count * sizeof *s->names);
-        out->types = copy_to_arena(s, s->types, s->schema.count * sizeof *s->types);
-        out->classes = copy_to_arena(s, s->classes, s->schema.count * sizeof *s->classes);
-        out->lacking = copy_to_arena(s, s->lacking, s->schema.count * sizeof *s->lacking);
+        out->names = copy_to_arena(s, s->names.names, count * sizeof *s->names.names);
+        out->types = copy_to_arena(s, s->types, count * sizeof *s->types);
+        out->classes = copy_to_arena(s, s->classes, count * sizeof *s->classes);
+        out->lacking = copy_to_arena(s, s->lacking, count * sizeof *s->lacking);
         out->pieces = copy_to_arena(s, s->pieces, s->piece_count * sizeof *s->pieces);
         out->starts = s->starts;
     }
@@ -285,18 +281,18 @@ static int finish_schema(struct schema_reader *s)
 int input_list_need_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
                             struct glint_error *error)
 {
-    assert(list->schema != NULL);
+    assert(list->schema != NULL && (numbers != NULL || count == 0));
     const struct column_schema *schema = list->schema;
     struct row_layout *layout = arena_alloc(&list->arena, sizeof *layout);
     struct row_column *columns =
         arena_alloc(&list->arena, ((uint64_t)schema->count + 1) * sizeof *columns);
     if (layout == NULL || columns == NULL) return error_no_memory(error);
     *layout = (struct row_layout){.fields = schema->count, .columns = columns};
-    for (uint32_t field = 0; field < schema->count; field++) {
-        bool needed = numbers == NULL;
-        for (uint32_t i = 0; !needed && i < count; i++) needed = numbers[i] == field;
-        if (needed) columns[layout->count++] = (struct row_column){field, schema->names[field]};
-    }
+    for (uint32_t field = 0; field < schema->count; field++)
+        columns[field] = (struct row_column){field, numbers == NULL ? schema->names[field] : NULL};
+    for (uint32_t i = 0; i < count; i++) columns[numbers[i]].name = schema->names[numbers[i]];
+    for (uint32_t field = 0; field < schema->count; field++)
+        if (columns[field].name != NULL) columns[layout->count++] = columns[field];
     list->layout = layout;
     return 0;
 }
@@ -317,7 +313,7 @@ int input_list_read_schema(struct env *env, struct input_list *list, struct glin
         r = finish_schema(&s);
     }
     if (r == 0 && list->layout == NULL) r = input_list_need_columns(list, NULL, 0, error);
-    mem_free(s.names);
+    name_table_fini(&s.names);
     mem_free(s.types);
     mem_free(s.classes);
     mem_free(s.lacking);

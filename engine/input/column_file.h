@@ -7,6 +7,7 @@
 #include "engine/input/arrow.h"
 #include "engine/input/input.h"
 #include "engine/input/input_stream.h"
+#include "engine/input/name_table.h"
 
 /* Loads the library. Returns NULL with *error set, INPUT_LIBRARY. Any thread; blocks on disk the
  * first time. */
@@ -21,6 +22,7 @@ struct column_file {
     struct format_input input;
     struct format_file *file;
     struct arrow_field schema; /* a struct: its children are the columns; in the arena of open */
+    struct name_table names;   /* of the columns */
     uint64_t bytes_read;
     struct glint_error *error;
 };
@@ -35,8 +37,6 @@ int column_file_open(struct column_file *f, struct env *env, struct glint_task *
 /* Sets the error of a call of the library, unless reading the file has set one; returns its code.
  */
 int column_file_set_error(struct column_file *f, const struct format_error *error);
-/* The number of the column, or UINT32_MAX. */
-uint32_t column_file_find(const struct column_file *f, const char *name);
 void column_file_close(struct column_file *f);
 
 /* A column of all files of a list. */

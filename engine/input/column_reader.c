@@ -52,25 +52,11 @@ static int choose_columns(struct column_reader *r)
         return error_no_memory(&r->task->error);
     r->column_count = 0;
     for (uint32_t i = 0; i < layout->count; i++) {
-        const uint32_t number = column_file_find(&r->file, layout->columns[i].name);
+        const uint32_t number = name_table_find(&r->file.names, layout->columns[i].name);
         r->children[i] = number != UINT32_MAX ? r->column_count : UINT32_MAX;
         if (number == UINT32_MAX) continue;
         r->dictionary[r->column_count] = r->wants_dictionary != NULL && r->wants_dictionary[i];
         r->numbers[r->column_count++] = number;
-    }
-    return 0;
-}
-
-/* The rows of the file before its row group `group`. */
-static int count_rows_before(struct column_reader *r, uint64_t group)
-{
-    r->next_row = 0;
-    for (uint32_t i = 0; i < group; i++) {
-        struct format_piece piece;
-        struct format_error e = {.piece = -1};
-        if (r->file.library->piece(r->file.file, i, &piece, &e) != 0)
-            return column_file_set_error(&r->file, &e);
-        r->next_row += piece.rows;
     }
     return 0;
 }
@@ -88,8 +74,8 @@ static int open_piece(struct column_reader *r)
         return error_set(&r->task->error, GLINT_E_INPUT_CHANGED,
                          "run the job again when no process writes to its input",
                          "%s: it has fewer row groups than before", piece->path);
-    e = choose_columns(r);
-    return e == 0 ? count_rows_before(r, r->group) : e;
+    r->next_row = piece->rows_before;
+    return choose_columns(r);
 }
 
 static int damaged(struct column_reader *r, const char *column, const char *problem)

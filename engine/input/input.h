@@ -71,9 +71,10 @@ struct split_piece {
     bool header;                          /* skip the first line; with offset 0 only */
     uint8_t format;                       /* enum format_kind: a file of columns; 0: none */
     const struct row_layout *layout;      /* of its rows; NULL: no file of columns */
-    bool nul_is_text;                     /* struct input_file's */
-    uint8_t csv;  /* rows are records of CSV with this delimiter (input/csv.h); 0: lines */
-    bool records; /* of CSV, unchanged */
+    uint64_t rows_before; /* of a file of columns: rows of the row groups before `offset` */
+    bool nul_is_text;     /* struct input_file's */
+    uint8_t csv;          /* rows are records of CSV with this delimiter (input/csv.h); 0: lines */
+    bool records;         /* of CSV, unchanged */
     /* Lines are objects of JSON: the pointers to their values (json_line.h), perhaps none;
      * data NULL: they are not. */
     struct glint_slice json;

@@ -27,7 +27,7 @@ struct frame_scan {
 
 /* ---- Encoding of splits for the message that sends a task to an executor. */
 
-#define PIECE_FIELDS 19
+#define PIECE_FIELDS 20
 
 enum remote_number {
     REMOTE_FILE,
@@ -112,6 +112,7 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_bytes(&p, piece->nulls);
         pack_u64(&p, piece->format);
         pack_layout(&p, piece->layout, i > 0 ? piece[-1].layout : NULL);
+        pack_u64(&p, piece->rows_before);
     }
     const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
     packer_fini(&p);
@@ -244,6 +245,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct sp
     out->format = (uint8_t)unpack_u64(&fields, FORMAT_ORC);
     const int layout = decode_layout(&fields, arena, before != NULL ? before->layout : NULL, out);
     if (layout <= 0) return layout;
+    out->rows_before = unpack_u64(&fields, INT64_MAX);
+    if (out->rows_before > 0 && out->layout == NULL) return 0;
     if ((out->format != 0) != (out->layout != NULL)) return 0;
     if (!unpack_is_complete(&fields) || path[0] == '\0' || out->length == 0) return 0;
     const bool compressed = out->compression != COMPRESSION_NONE;
@@ -413,6 +416,7 @@ struct split_builder {
     uint64_t split_count, split_capacity;
     uint64_t split_bytes, used_bytes, used_pieces; /* the target; used_*: of the current split */
     uint64_t used_runs;                            /* of column maps */
+    uint64_t done_bytes, column_split; /* of files of columns: before the next row group; number */
     bool header, apart, records;
     uint8_t csv;
     struct glint_slice json, nulls;
@@ -596,24 +600,65 @@ static int split_csv(struct split_builder *p, const struct input_file *file)
     return r;
 }
 
-/* Pieces of files of columns: neighbours as long as they fit a split. */
+/* What a task reads of a row group: about the bytes of the needed columns, decoded, as text files
+ * have them. What they are compressed to says little about the work. */
+static uint64_t group_bytes(const struct input_list *list, uint32_t group)
+{
+    const struct format_piece *piece = &list->schema->pieces[group];
+    const uint64_t columns = list->schema->count, needed = list->layout->count;
+    assert(needed <= columns);
+    const uint64_t bytes = piece->memory > piece->bytes ? piece->memory : piece->bytes;
+    const uint64_t part = columns > 0 ? bytes / columns * needed : 0;
+    return part < 1 ? 1 : part > INT64_MAX ? INT64_MAX : part;
+}
+
+/* Chooses the size of splits of files of columns so that all have about the same. */
+static void plan_column_splits(struct split_builder *p, const struct input_list *list)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < list->schema->starts[list->count] && bytes < INT64_MAX; i++)
+        bytes += group_bytes(list, i);
+    if (p->split_bytes == 0) p->split_bytes = split_bytes_default(bytes);
+    const uint64_t splits = bytes / p->split_bytes + (bytes % p->split_bytes > 0);
+    p->split_bytes = splits > 0 ? bytes / splits + 1 : p->split_bytes;
+}
+
+/* Whether the middle of the next row group, perhaps the first one of `file`, is beyond the current
+ * split. */
+static bool is_next_split(const struct split_builder *p, const struct input_file *file,
+                          uint64_t bytes)
+{
+    const uint64_t most = file == NULL           ? UINT64_MAX
+                          : file->remote != NULL ? SPLIT_OBJECTS_MAX
+                                                 : SPLIT_FILES_MAX;
+    return p->split_count == 0 || (file != NULL && p->apart) || p->used_pieces >= most ||
+           (p->done_bytes + bytes / 2) / p->split_bytes != p->column_split;
+}
+
+/* Pieces of files of columns: neighbours in the same split are one. */
 static int split_columns(struct split_builder *p, const struct input_list *list, uint64_t file)
 {
     const struct column_schema *schema = list->schema;
     const uint32_t start = schema->starts[file], end = schema->starts[file + 1];
+    uint64_t rows = 0;
     int r = 0;
     for (uint32_t i = start; r == 0 && i < end; i++) {
-        struct split_piece *last = p->count > 0 ? &p->pieces[p->count - 1] : NULL;
-        const uint64_t bytes = schema->pieces[i].bytes, at = i - start;
-        const bool joins = at > 0 && last != NULL && last->offset + last->length == at &&
-                           p->used_bytes + bytes <= p->split_bytes;
-        if (joins) {
-            last->length++;
-            p->used_bytes += bytes;
-            continue;
+        const uint64_t bytes = group_bytes(list, i);
+        const bool begins = is_next_split(p, i == start ? &list->files[file] : NULL, bytes);
+        p->column_split = (p->done_bytes + bytes / 2) / p->split_bytes;
+        if (begins) r = begin_split(p);
+        if (r == 0 && (begins || i == start)) {
+            r = add_split_piece(p, &list->files[file], i - start, 1);
+            p->used_pieces++;
+            if (r != 0) break;
+            p->pieces[p->count - 1].layout = list->layout;
+            p->pieces[p->count - 1].rows_before = rows;
+        } else if (r == 0) {
+            p->pieces[p->count - 1].length++;
         }
-        r = add_piece_to_split(p, &list->files[file], at, 1, bytes);
-        if (r == 0) p->pieces[p->count - 1].layout = list->layout;
+        const uint64_t more = schema->pieces[i].rows;
+        rows = more > (uint64_t)INT64_MAX - rows ? (uint64_t)INT64_MAX : rows + more;
+        p->done_bytes += bytes < INT64_MAX - p->done_bytes ? bytes : 0;
     }
     return r;
 }
@@ -685,7 +730,8 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
                               .records = list->records,
                               .json = input_list_json(list),
                               .nulls = list->nulls};
-    if (split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
+    if (list->has_columns) plan_column_splits(&p, list);
+    if (p.split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
     int r = 0;
     for (uint64_t i = 0; r == 0 && i < list->count; i++)
         r = list->has_columns ? split_columns(&p, list, i) : add(&p, &list->files[i]);

@@ -47,7 +47,12 @@ static void check_piece(const struct split_piece *a, const struct split_piece *b
         abort();
     if (a->frames_start != b->frames_start || a->frames_end != b->frames_end) abort();
     if (!whole && a->offset + a->length < a->offset) abort();
-    if (!is_compressed(a) && !whole && a->offset + a->length > a->file_size) abort();
+    /* Of files of columns, offset and length count row groups. */
+    if (!is_compressed(a) && a->format == 0 && !whole && a->offset + a->length > a->file_size)
+        abort();
+    if (a->format != b->format || a->rows_before != b->rows_before) abort();
+    if ((a->layout != NULL) != (a->format != 0) || (a->layout != NULL) != (b->layout != NULL))
+        abort();
     if (strcmp(a->path, b->path) != 0 || a->offset != b->offset || a->length != b->length ||
         a->file_size != b->file_size || a->mtime_ns != b->mtime_ns ||
         a->compression != b->compression || a->csv != b->csv || a->header != b->header ||

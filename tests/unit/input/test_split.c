@@ -1,4 +1,5 @@
 /* Splits: how input is cut by bytes, and that splits by lines have N lines each. */
+#include "engine/input/column_file.h"
 #include "engine/input/split.h"
 #include "tests/support/compress.h"
 #include "tests/support/memory_env.h"
@@ -117,6 +118,74 @@ Test(split, small_files_share_a_split)
     cr_expect(splits.count == 1 && splits.items[0].count == 1 &&
               splits.items[0].pieces[0].length == SPLIT_TO_END);
     free(files);
+    splits_fini(&splits);
+}
+
+/* Row groups of `files` files, `groups` in each: 10 rows, and bytes of 3 columns decoded. */
+enum { GROUPS = 20 };
+static void split_groups(uint32_t files, uint64_t memory, uint32_t needed, uint64_t split_bytes)
+{
+    static struct input_file list_files[4];
+    static struct format_piece pieces[4 * GROUPS];
+    static uint32_t starts[5];
+    static const struct row_column columns[] = {{0, "a"}, {1, "b"}, {2, "c"}};
+    const struct row_layout layout = {.fields = 3, .count = needed, .columns = columns};
+    const struct column_schema schema = {.count = 3, .pieces = pieces, .starts = starts};
+    const struct input_list list = {.files = list_files,
+                                    .count = files,
+                                    .has_columns = true,
+                                    .schema = &schema,
+                                    .layout = &layout};
+    for (uint32_t i = 0; i < files; i++) {
+        list_files[i] = (struct input_file){.path = "a", .size = 100, .format = FORMAT_PARQUET};
+        starts[i + 1] = (i + 1) * GROUPS;
+    }
+    for (uint32_t i = 0; i < files * GROUPS; i++)
+        pieces[i] = (struct format_piece){.rows = 10, .bytes = 1, .memory = memory};
+    splits_fini(&splits);
+    error = (struct glint_error){.code = GLINT_OK};
+    cr_assert_eq(splits_make_by_bytes(NULL, &list, split_bytes, &splits, &error), 0);
+}
+
+static void expect_groups(uint32_t files)
+{
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < splits.count; i++)
+        for (uint32_t k = 0; k < splits.items[i].count; k++) {
+            const struct split_piece *piece = &splits.items[i].pieces[k];
+            cr_expect_eq(piece->offset, next % GROUPS);
+            cr_expect_eq(piece->rows_before, piece->offset * 10);
+            next += piece->length;
+            cr_expect_leq(piece->offset + piece->length, GROUPS);
+        }
+    cr_expect_eq(next, files * GROUPS);
+}
+
+Test(split, row_groups_are_split_by_what_their_columns_decode_to)
+{
+    split_groups(1, 300, 3, 3000);
+    cr_assert_eq(splits.count, 2);
+    cr_expect_eq(bytes_of(&splits.items[0]), 10, "not 9 and 11 row groups");
+    expect_groups(1);
+    split_groups(1, 300, 1, 3000);
+    cr_expect_eq(splits.count, 1, "a column of three");
+    split_groups(1, 300, 3, 2500);
+    cr_assert_eq(splits.count, 3);
+    for (unsigned i = 0; i < 3; i++) cr_expect(bytes_of(&splits.items[i]) - 6 <= 1);
+    expect_groups(1);
+    split_groups(1, 300, 3, 1);
+    cr_expect_eq(splits.count, GROUPS);
+    expect_groups(1);
+    split_groups(3, 300, 3, 4500);
+    cr_assert_eq(splits.count, 4);
+    for (unsigned i = 0; i < 4; i++) cr_expect_eq(bytes_of(&splits.items[i]), 15);
+    cr_expect_eq(splits.items[1].count, 2, "parts of two files");
+    expect_groups(3);
+    split_groups(2, UINT64_MAX, 3, 100);
+    expect_groups(2);
+    split_groups(2, 0, 0, 0);
+    cr_expect_eq(splits.count, 1);
+    expect_groups(2);
     splits_fini(&splits);
 }
 

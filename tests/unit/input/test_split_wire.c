@@ -74,7 +74,13 @@ static const struct split_piece pieces[] = {
 static const struct row_column row_columns[] = {{0, "id"}, {3, "a name"}};
 static const struct row_layout layout = {.fields = 5, .count = 2, .columns = row_columns};
 static const struct split_piece column_pieces[] = {
-    {.path = "a.parquet", .offset = 2, .length = 3, .file_size = 1, .format = 1, .layout = &layout},
+    {.path = "a.parquet",
+     .offset = 2,
+     .length = 3,
+     .file_size = 1,
+     .format = 1,
+     .layout = &layout,
+     .rows_before = 70},
     {.path = "b.parquet", .length = 1, .file_size = 9, .format = 2, .layout = &layout},
 };
 
@@ -94,6 +100,7 @@ Test(split_wire, pieces_of_files_of_columns_round_trip)
     for (unsigned i = 0; i < 2; i++) {
         const struct split_piece *a = &column_pieces[i], *b = &got.pieces[i];
         cr_expect(a->offset == b->offset && a->length == b->length && a->format == b->format);
+        cr_expect_eq(a->rows_before, b->rows_before);
         cr_assert(b->layout->fields == 5 && b->layout->count == 2);
         for (unsigned c = 0; c < 2; c++) {
             cr_expect_eq(b->layout->columns[c].field, row_columns[c].field);
@@ -280,6 +287,7 @@ Test(split_wire, max_files_per_split_round_trip)
     arena_fini(&arena);
 }
 
+static uint64_t rows_before; /* of a file of columns */
 static int decode_rows(const char *path, uint64_t offset, uint64_t length, uint64_t size,
                        uint64_t compression, uint64_t header, uint64_t csv, uint64_t json,
                        struct glint_slice pointers)
@@ -288,7 +296,7 @@ static int decode_rows(const char *path, uint64_t offset, uint64_t length, uint6
     struct arena arena = {NULL, NULL, 0};
     struct split got;
     pack_array(&p, 1);
-    pack_array(&p, 19);
+    pack_array(&p, 20);
     pack_text(&p, path);
     pack_text(&p, NULL);
     pack_u64(&p, offset);
@@ -308,6 +316,7 @@ static int decode_rows(const char *path, uint64_t offset, uint64_t length, uint6
     pack_bytes(&p, (struct glint_slice){(const uint8_t *)"", 0});
     pack_u64(&p, 0);
     pack_array(&p, 0);
+    pack_u64(&p, rows_before);
     error = (struct glint_error){.code = GLINT_OK};
     const int r = split_decode((struct glint_slice){p.out.data, p.out.size}, &arena, &got, &error);
     packer_fini(&p);
@@ -347,6 +356,9 @@ Test(split_wire, malformed_json_is_rejected)
 
 Test(split_wire, malformed_split_is_rejected)
 {
+    rows_before = 1;
+    cr_expect_eq(decode_piece("a", 0, 10, 10, 0, 0), GLINT_E_PROTOCOL);
+    rows_before = 0;
     cr_expect_eq(decode_piece("a", 0, 10, 10, 0, 0), 0);
     cr_expect_eq(decode_piece("a", 0, 11, 10, 0, 0), GLINT_E_PROTOCOL, "past the end");
     cr_expect_eq(decode_piece("a", 11, 1, 10, 0, 0), GLINT_E_PROTOCOL);

@@ -10,9 +10,12 @@ TestSuite(columns, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
 #define HEAD "PAR1\x15\n"
 static bool skip;
+static uint64_t split_bytes;
 
 #define RUN(...)                                                                                   \
-    test_job_once(&(struct context_config){.skip_bad_rows = skip, .bad_rows_max = -1},             \
+    test_job_once(&(struct context_config){.skip_bad_rows = skip,                                  \
+                                           .bad_rows_max = -1,                                     \
+                                           .split_bytes = split_bytes},                            \
                   (const char *const[]){__VA_ARGS__, NULL}, &error)
 
 static struct glint_error error;
@@ -405,9 +408,12 @@ Test(columns, bad_values_name_file_row_and_column)
     write_file("a.parquet", HEAD "column id u\ncolumn rating g\ngroup\nx\t1\ngroup\ny\t2\nz\t11\n");
     expect_failure(RUN("count-keys", "a.parquet", "out"), GLINT_E_BAD_ROW,
                    "a.parquet, row 3: the rating is out of range: column 2 (rating): \"11.0\"");
+    split_bytes = 1; /* a task for each row group */
+    expect_failure(RUN("count-keys", "a.parquet", "out"), GLINT_E_BAD_ROW, "a.parquet, row 3: ");
     skip = true;
     cr_assert_eq(RUN("count-keys", "a.parquet", "out"), 0);
     skip = false;
+    split_bytes = 0;
     expect_output("out", "1\t1\n2\t1\n");
     expect_failure(RUN("count-keys", "--key", "int", "a.parquet", "out"), GLINT_E_BAD_ROW,
                    "the key is not an integer");
