@@ -52,6 +52,37 @@ struct glint_batch {
     const struct glint_origin *origin; /* may be NULL */
 };
 
+/* What a file of columns says about the values of a column in a group of rows before they are read:
+ * in Parquet, statistics and Bloom filters of a row group. */
+enum glint_bounds_type {
+    GLINT_BOUNDS_OTHER,
+    GLINT_BOUNDS_TEXT,   /* in the order of bytes */
+    GLINT_BOUNDS_NUMBER, /* integers and decimals; no floats: of NaN nothing is known */
+    GLINT_BOUNDS_FLOAT,  /* without bounds */
+    GLINT_BOUNDS_TIME,   /* dates and timestamps */
+    GLINT_BOUNDS_BOOLEAN,
+};
+struct glint_bounds {
+    enum glint_bounds_type type;
+    bool known;                  /* no value is below min or above max, which need not be values */
+    struct glint_slice min, max; /* as rows have them; until the group ends */
+    bool nulls, values;          /* whether rows may be null, and not null */
+};
+struct glint_row_group {
+    /* Of a column of the rows, from 0. */
+    void (*bounds)(void *arg, uint32_t column, struct glint_bounds *out);
+    /* Whether a value may be this one, as rows have it. Returns 1, 0 or a code. May block on disk
+     * or the network. */
+    int (*may_have)(void *arg, uint32_t column, struct glint_slice value);
+    void *arg;
+};
+/* Returns 1, 0 if no row of the group is kept, or a code. */
+typedef int (*glint_may_keep)(struct glint_task *task, void *state,
+                              const struct glint_row_group *group);
+/* For the `open` of a filter function: groups of which `may_keep` returns 0 are not read, if the
+ * filter's input is rows of files. So their rows are not checked, either. */
+void glint_skip_row_groups(struct glint_task *task, glint_may_keep may_keep);
+
 /* Returns row `row` of a bytes-like column. */
 static inline struct glint_slice glint_column_slice(const struct glint_column *c, uint32_t row)
 {

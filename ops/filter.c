@@ -9,13 +9,23 @@
 struct filter_state {
     struct function_call call;
     struct selection selection;
+    glint_may_keep may_keep; /* NULL: all groups may have rows that are kept */
     uint16_t rows[BATCH_ROWS_MAX];
 };
 
 static int filter_open(void *state, const struct op_open *o)
 {
     struct filter_state *s = state;
-    return function_call_open(&s->call, o->task, o->function, o->args);
+    o->task->may_keep = NULL;
+    const int r = function_call_open(&s->call, o->task, o->function, o->args);
+    s->may_keep = o->task->may_keep;
+    return r;
+}
+
+static int filter_may_need(void *state, const struct glint_row_group *group)
+{
+    struct filter_state *s = state;
+    return s->may_keep != NULL ? s->may_keep(s->call.task, s->call.state, group) : 1;
 }
 
 static int set_filter_function_error(struct function_call *c, int returned)
@@ -84,4 +94,5 @@ const struct op op_filter = {.name = "filter",
                              .state_size = sizeof(struct filter_state),
                              .open = filter_open,
                              .push = filter_push,
+                             .may_need = filter_may_need,
                              .close = filter_close};

@@ -463,7 +463,14 @@ static int run_source_node(struct pipeline *p, struct walk_frame *f)
     void *state = NULL;
     if (out == NULL) return p->task->error.code;
     int r = op_open_node(p, f->node, &state);
+    /* A persisted node's frame needs all rows: they are kept for other tasks. */
+    const struct walk_frame *below = f->below;
+    if (below != NULL && below->writer == NULL) {
+        p->task->may_need = below->node->op->may_need;
+        p->task->filter = below->state;
+    }
     enum flow flow = r == 0 ? f->node->op->run(state, split, out) : FLOW_FAIL;
+    p->task->may_need = NULL;
     if (flow == FLOW_MORE) flow = emitter_flush(out);
     if (state != NULL && f->node->op->close != NULL) f->node->op->close(state);
     p->stopped = flow == FLOW_STOP;

@@ -33,6 +33,7 @@ static void release_stream(struct column_reader *r)
 static void close_file(struct column_reader *r)
 {
     release_stream(r);
+    row_groups_close(&r->groups);
     if (r->open) column_file_close(&r->file);
     r->open = false;
     arena_reset(&r->arena, UINT64_MAX);
@@ -45,14 +46,17 @@ static int choose_columns(struct column_reader *r)
     const struct row_layout *layout = column_reader_piece(r)->layout;
     const uint64_t count = layout->count;
     r->numbers = arena_alloc(&r->arena, (count + 1) * sizeof *r->numbers);
+    r->found = arena_alloc(&r->arena, (count + 1) * sizeof *r->found);
     r->children = arena_alloc(&r->arena, (count + 1) * sizeof *r->children);
     r->fields = arena_alloc(&r->arena, (count + 1) * sizeof *r->fields);
     r->dictionary = arena_alloc(&r->arena, count + 1);
-    if (r->numbers == NULL || r->children == NULL || r->fields == NULL || r->dictionary == NULL)
+    if (r->numbers == NULL || r->found == NULL || r->children == NULL || r->fields == NULL ||
+        r->dictionary == NULL)
         return error_no_memory(&r->task->error);
     r->column_count = 0;
     for (uint32_t i = 0; i < layout->count; i++) {
         const uint32_t number = name_table_find(&r->file.names, layout->columns[i].name);
+        r->found[i] = number;
         r->children[i] = number != UINT32_MAX ? r->column_count : UINT32_MAX;
         if (number == UINT32_MAX) continue;
         r->dictionary[r->column_count] = r->wants_dictionary != NULL && r->wants_dictionary[i];
@@ -75,7 +79,10 @@ static int open_piece(struct column_reader *r)
                          "run the job again when no process writes to its input",
                          "%s: it has fewer row groups than before", piece->path);
     r->next_row = piece->rows_before;
-    return choose_columns(r);
+    e = choose_columns(r);
+    return e == 0
+               ? row_groups_open(&r->groups, r->task, &r->file, piece->layout, r->found, &r->arena)
+               : e;
 }
 
 static int damaged(struct column_reader *r, const char *column, const char *problem)
@@ -114,6 +121,12 @@ static int open_group(struct column_reader *r)
 {
     assert(r->group < r->group_end && r->stream.release == NULL);
     struct format_error e = {.piece = -1};
+    const int needed = row_groups_need(&r->groups, r->group);
+    if (needed == 0) {
+        r->group++;
+        r->next_row += r->groups.rows;
+    }
+    if (needed <= 0) return needed;
     const struct format_read read = {.piece = (uint32_t)r->group,
                                      .column_count = r->column_count,
                                      .columns = r->numbers,

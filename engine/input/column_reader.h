@@ -3,7 +3,7 @@
 #ifndef GLINT_INPUT_COLUMN_READER_H
 #define GLINT_INPUT_COLUMN_READER_H
 
-#include "engine/input/column_file.h"
+#include "engine/input/row_groups.h"
 
 struct column_reader {
     struct glint_task *task;
@@ -20,6 +20,8 @@ struct column_reader {
                                    * dictionaries, if they are stored so; NULL: none */
     uint32_t column_count;        /* that are read */
     uint32_t *numbers;            /* of them in the file */
+    uint32_t *found;              /* by column of the layout: in the file, or UINT32_MAX */
+    struct row_groups groups;     /* of the file: those that are needed */
     uint8_t *dictionary;
     struct arrow_field
         *fields;        /* by the stream, whose types may differ from the file's: dictionaries */

@@ -148,8 +148,8 @@ struct format_library {
      * outside of min and max but NaN; min and max of text and bytes need not be values. */
     int (*statistics)(struct format_file *file, uint32_t column, struct ArrowArrayStream *out,
                       struct format_error *error);
-    /* Sets *out to whether the piece may have the value, in the bytes of the column's physical
-     * type: false only if the file's Bloom filter says no. */
+    /* Sets *out to whether the piece may have the value, an integer of 8 bytes or the bytes of a
+     * text: false only if the file's Bloom filter says no. */
     int (*may_contain)(struct format_file *file, uint32_t piece, uint32_t column, const void *value,
                        uint64_t size, bool *out, struct format_error *error);
     /* Streams struct arrays whose children are the columns in the order of read->columns. The

@@ -110,6 +110,9 @@ struct op {
      * needed unless a record of its key that needs no match comes before it. Those come before all
      * that do. NULL: all records are needed. */
     bool (*needs_match)(struct glint_slice value);
+    /* NARROW: whether rows of a group that a source can read lead to output
+     * (glint_skip_row_groups). Returns 1, 0 or a code. NULL: all do. */
+    int (*may_need)(void *state, const struct glint_row_group *group);
     /* Writes what explain shows of the parameters besides the name. NULL: nothing. */
     void (*describe)(struct glint_slice params, char *out, size_t capacity);
 };

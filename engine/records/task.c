@@ -134,6 +134,12 @@ int glint_counter(struct glint_task *task, const char *name)
     return (int)c->used++;
 }
 
+void glint_skip_row_groups(struct glint_task *task, glint_may_keep may_keep)
+{
+    assert(may_keep != NULL);
+    task->may_keep = may_keep;
+}
+
 /* A negative `counter` means that glint_counter failed: the task's error is set already. */
 void glint_counter_add(struct glint_task *task, int counter, int64_t by)
 {

@@ -91,6 +91,12 @@ struct glint_task {
     const struct shuffle_spec *shuffle;
     /* The origin of the current batch, for error messages; NULL outside text sources. */
     const struct glint_origin *origin;
+    /* What the function that is being opened has given to glint_skip_row_groups. */
+    glint_may_keep may_keep;
+    /* Tells the source that runs which groups of rows are needed (struct op: may_need), by
+     * `filter`; NULL: all. */
+    int (*may_need)(void *filter, const struct glint_row_group *group);
+    void *filter;
     /* The first file of the split that it reads, also if no line of it begins there; NULL: it reads
      * no text, or lines that another engine feeds. */
     const char *input_path;

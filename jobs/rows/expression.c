@@ -68,8 +68,7 @@ static int compare_texts(struct glint_slice a, struct glint_slice b)
     return r != 0 ? r : (a.size > b.size) - (a.size < b.size);
 }
 
-/* Returns a set of one enum expression_order; 0: null, or types that no parser lets through. */
-static uint32_t compare_values(const struct expression_value *a, const struct expression_value *b)
+uint32_t expression_compare(const struct expression_value *a, const struct expression_value *b)
 {
     int r = 0;
     if (a->type != b->type) return 0;
@@ -86,7 +85,7 @@ static uint32_t compare_values(const struct expression_value *a, const struct ex
 static struct expression_value comparison_value(const struct expression_value *a,
                                                 const struct expression_value *b, uint32_t orders)
 {
-    const uint32_t order = compare_values(a, b);
+    const uint32_t order = expression_compare(a, b);
     return order == 0 ? null_value : boolean_value((order & orders) != 0);
 }
 

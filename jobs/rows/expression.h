@@ -2,6 +2,7 @@
  *
  *     expression_parse.c  driver: text to instructions, with types; the grammar
  *     expression.c        task: instructions to values
+ *     expression_bounds.c task: instructions to whether a row group may have rows
  *
  * Fields of text have no types: what a field is compared or calculated with decides whether it is a
  * number, a time, a truth value, or text. A source that knows the types of its columns returns them
@@ -9,6 +10,7 @@
 #ifndef GLINT_JOBS_ROWS_EXPRESSION_H
 #define GLINT_JOBS_ROWS_EXPRESSION_H
 
+#include "engine/batch.h"
 #include "jobs/rows/numbers.h"
 #include "jobs/rows/timestamps.h"
 
@@ -129,6 +131,14 @@ struct expression_problem {
  * evaluate their right side if the left one decides. Returns false with *problem set. */
 bool expression_evaluate(const struct expression *e, const struct glint_slice *fields,
                          struct expression_value *out, struct expression_problem *problem);
+
+/* Returns a set of one enum expression_order; 0: one is null, or types that no parser lets through.
+ */
+uint32_t expression_compare(const struct expression_value *a, const struct expression_value *b);
+/* Whether a row of the group may be bad, or one for which the condition is true. Fields of the
+ * expression are `columns` of the row. Returns 1, 0 or a code with the task's error set. */
+int expression_may_be_true(const struct expression *e, const uint32_t *columns,
+                           const struct glint_row_group *group);
 
 /* ---- The form of instructions: those of an expression leave one value on the stack.
  *

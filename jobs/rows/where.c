@@ -122,6 +122,13 @@ struct where_state {
     struct expression_instruction code[EXPRESSION_CODE_MAX];
 };
 
+static int where_may_keep(struct glint_task *task, void *state, const struct glint_row_group *group)
+{
+    const struct where_state *s = state;
+    (void)task;
+    return expression_may_be_true(&s->expression, s->reader.columns.number, group);
+}
+
 static int where_filter_init(struct glint_task *task, void *state)
 {
     struct where_state *s = state;
@@ -132,6 +139,7 @@ static int where_filter_init(struct glint_task *task, void *state)
     s->expression = (struct expression){s->code, 0, s->reader.null};
     s->expression.count =
         expression_decode(bytes, s->reader.columns.count, s->code, EXPRESSION_CODE_MAX);
+    if (s->expression.count > 0) glint_skip_row_groups(task, where_may_keep);
     return s->expression.count > 0
                ? 0
                : glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the condition is not valid");

@@ -5,7 +5,10 @@
  *     column NAME FORMAT     u, l, g, or d: a dictionary of u
  *     group                  begins a row group; its rows follow, fields apart by tabs, \N is null
  *     damage KIND            the group's arrays: offsets, index, children, type, memory
- *     fail CALL MESSAGE      the call fails: open, piece, read, next, panic
+ *     bounds N MIN MAX NULLS what the group says about column N, from 0, fields apart by tabs
+ *     without N VALUE        a value that the group's Bloom filter of column N does not have
+ *     damage statistics      in the first group: those of no file
+ *     fail CALL MESSAGE      the call fails: open, piece, read, next, panic, statistics, contain
  */
 #include "engine/input/format_library.h"
 
@@ -13,12 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 16, GROUPS_MAX = 64, ROWS_MAX = 4096 };
+enum { COLUMNS_MAX = 16, GROUPS_MAX = 64, ROWS_MAX = 4096, SAID_MAX = 8 };
 
 struct group {
     char *rows[ROWS_MAX];
     uint32_t count;
     const char *damage;
+    char *said[SAID_MAX]; /* lines of bounds and without */
+    uint32_t said_count;
 };
 
 struct format_file {
@@ -60,6 +65,9 @@ static void parse_line(struct format_file *f, char *line)
         f->group_count++;
     } else if (strncmp(line, "damage ", 7) == 0 && g != NULL) {
         g->damage = rest + 1;
+    } else if (g != NULL &&
+               (strncmp(line, "bounds ", 7) == 0 || strncmp(line, "without ", 8) == 0)) {
+        if (g->said_count < SAID_MAX) g->said[g->said_count++] = line;
     } else if (strncmp(line, "fail ", 5) == 0) {
         char *message = strchr(rest + 1, ' ');
         *message = '\0';
@@ -123,7 +131,11 @@ static void release_schema(struct ArrowSchema *s)
 
 static const char *format_of(char letter)
 {
-    return letter == 'd' ? "i" : letter == 'l' ? "l" : letter == 'g' ? "g" : "u";
+    return letter == 'd'   ? "i"
+           : letter == 'l' ? "l"
+           : letter == 'L' ? "L"
+           : letter == 'g' ? "g"
+                           : "u";
 }
 
 static void make_schema(const struct format_file *f, const uint32_t *columns, uint32_t count,
@@ -200,7 +212,7 @@ static struct ArrowArray *make_column(const struct stream *s, uint32_t column, u
         }
         valid[i / 8] |= (uint8_t)(1 << i % 8);
         const double number = strtod(field, NULL);
-        if (letter == 'l') numbers[i] = strtoll(field, NULL, 10);
+        if (letter == 'l' || letter == 'L') numbers[i] = strtoll(field, NULL, 10);
         if (letter == 'g') memcpy(&numbers[i], &number, sizeof number);
         memcpy(bytes + offsets[i], field, size);
         offsets[i + 1] += (int32_t)size;
@@ -301,6 +313,77 @@ static int read_piece(struct format_file *f, const struct format_read *read,
                                      .get_last_error = get_last_error,
                                      .release = release_stream,
                                      .private_data = s};
+    return 0;
+}
+
+/* ---- What groups say about themselves */
+
+/* Finds a line of the group, after its word and the column's number. */
+static const char *find_said(const struct group *g, const char *word, uint32_t column,
+                             uint32_t *from)
+{
+    const size_t size = strlen(word);
+    while (*from < g->said_count) {
+        const char *line = g->said[(*from)++];
+        char *end;
+        if (strncmp(line, word, size) != 0) continue;
+        if (strtoul(line + size, &end, 10) == column && *end != '\0') return end + 1;
+    }
+    return NULL;
+}
+
+static void release_statistics(struct ArrowArrayStream *stream)
+{
+    struct stream *s = stream->private_data;
+    free(s->file->groups);
+    free(s->file);
+    release_stream(stream);
+}
+
+/* A stream of a file of three columns, with a row for each group. */
+static int statistics(struct format_file *f, uint32_t column, struct ArrowArrayStream *out,
+                      struct format_error *e)
+{
+    if (fails(f, "statistics")) return fail(e, FORMAT_ERROR_DAMAGED, -1, f->message);
+    struct format_file *said = calloc(1, sizeof *said);
+    struct stream *s = calloc(1, sizeof *s);
+    said->groups = calloc(1, sizeof *said->groups);
+    said->columns = 3;
+    for (uint32_t i = 0; i < 3; i++) said->names[i] = "x";
+    said->formats[0] = said->formats[1] = f->formats[column] == 'd' ? 'u' : f->formats[column];
+    said->formats[2] = 'L';
+    for (uint32_t i = 0; i < f->group_count; i++) {
+        uint32_t from = 0;
+        const char *line = find_said(&f->groups[i], "bounds ", column, &from);
+        said->groups[0].rows[said->groups[0].count++] =
+            (char *)(line != NULL ? line : "\\N\t\\N\t\\N");
+    }
+    const char *damage = f->group_count > 0 ? f->groups[0].damage : NULL;
+    if (damage != NULL && strcmp(damage, "statistics") == 0) said->groups[0].count--;
+    *s = (struct stream){.file = said, .columns = {0, 1, 2}, .count = 3, .batch = ROWS_MAX};
+    *out = (struct ArrowArrayStream){.get_schema = get_schema,
+                                     .get_next = get_next,
+                                     .get_last_error = get_last_error,
+                                     .release = release_statistics,
+                                     .private_data = s};
+    return 0;
+}
+
+static int may_contain(struct format_file *f, uint32_t piece_number, uint32_t column,
+                       const void *value, uint64_t size, bool *out, struct format_error *e)
+{
+    const struct group *g = &f->groups[piece_number];
+    const char *line;
+    uint32_t from = 0;
+    if (fails(f, "contain")) return fail(e, FORMAT_ERROR_DAMAGED, piece_number, f->message);
+    *out = true;
+    while ((line = find_said(g, "without ", column, &from)) != NULL) {
+        const int64_t number = strtoll(line, NULL, 10);
+        const bool text = f->formats[column] == 'u';
+        if (text ? size == strlen(line) && memcmp(line, value, size) == 0
+                 : size == sizeof number && memcmp(&number, value, size) == 0)
+            *out = false;
+    }
     return 0;
 }
 
@@ -408,6 +491,8 @@ __attribute__((visibility("default"))) const struct format_library *glint_format
                                                   .schema = schema,
                                                   .piece_count = piece_count,
                                                   .piece = piece,
+                                                  .statistics = statistics,
+                                                  .may_contain = may_contain,
                                                   .read = read_piece,
                                                   .last_error = last_error,
                                                   .create = create,

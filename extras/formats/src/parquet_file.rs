@@ -168,6 +168,12 @@ impl File for ParquetFile {
             *last = Some(Filter { piece, column, blocks });
         }
         let blocks = last.as_ref().and_then(|filter| filter.blocks.as_ref());
+        let chunk = self.metadata.row_group(piece as usize).column(leaves.start);
+        let value = match (chunk.column_type(), value.len()) {
+            (Type::INT32, 8) => &value[..4],
+            (Type::INT32, 4) | (Type::INT64, 8) | (Type::BYTE_ARRAY, _) => value,
+            _ => return Ok(true),
+        };
         Ok(blocks.is_none_or(|blocks| blocks.check(value)))
     }
 

@@ -364,6 +364,86 @@ Test(columns, options_of_files_of_columns)
         expect_failure(RUN("agg", "--count", "--row-group-rows", "5", "--output-format", texts[i],
                            "a.parquet", "no"),
                        GLINT_E_USAGE, "--row-group-rows has no meaning for a text output");
+
+/* ---- Row groups that need not be read. What the files say is not what they contain, so that it
+ * can be seen which were read. */
+
+#define SAID                                                                                       \
+    HEAD                                                                                           \
+        "column n l\ncolumn s u\ncolumn f g\ngroup\nbounds 0 1\t5\t0\nbounds 1 a\tc\t0\n1\tx\t1\n" \
+        "group\nbounds 0 6\t9\t1\nbounds 2 6\t9\t0\nwithout 1 x\nwithout 0 "                       \
+        "7\n2\tx\t2\n7\t\\N\t7\n"                                                                  \
+        "group\n3\tx\t3\n"
+
+static void expect_rows(const char *where, const char *rows)
+{
+    char wanted[64] = "";
+    cr_assert_eq(RUN("select", "--columns", "f", "--where", where, "--output-format", "csv",
+                     "a.parquet", "out"),
+                 0, "%s: %s", where, error.cause);
+    for (const char *row = rows; *row != '\0'; row++) {
+        const size_t n = strlen(wanted);
+        snprintf(wanted + n, sizeof wanted - n, "%c.0\n", *row);
+    }
+    expect_output("out", wanted);
+}
+
+Test(columns, row_groups_are_read_if_they_may_have_rows)
+{
+    write_file("a.parquet", SAID);
+    expect_rows("n > 0", "1273");
+    expect_rows("n < 6", "13"); /* 2 is in the second group, that says from 6 */
+    expect_rows("n >= 6", "7");
+    expect_rows("n = 7", ""); /* the Bloom filter does not have it */
+    expect_rows("n IN (7, 2)", "");
+    expect_rows("n = 7.0", "7"); /* it is asked for integers only */
+    expect_rows("n <> 7", "123");
+    expect_rows("s = 'x'", "3");
+    expect_rows("s > 'b'", "123");
+    expect_rows("s > 'c'", "23");
+    expect_rows("n IS NULL", "");
+    expect_rows("s IS NULL", "7");
+    expect_rows("f < 6", "123");           /* bounds of floats say nothing about NaN */
+    expect_rows("n < 6 AND f < 6", "123"); /* n may be null, and then f is looked at */
+    expect_rows("n IS NOT NULL AND n < 6 AND s = 'q'", "");
+    expect_rows("f < 6 AND n < 6", "123");
+    expect_rows("(1 + 1 = 2) AND n < 6", "123");
+    expect_rows("NOT (n >= 6)", "13");
+    expect_rows("n BETWEEN 6 AND 8", "7");
+    expect_rows("n > 8 OR s = 'b'", "");
+    expect_rows("6 > n", "13");
+    /* The rest of the plan has its rows, and count-keys its pairs. */
+    cr_assert_eq(RUN("count-keys", "--key", "int", "--key-column", "n", "--where", "n < 6",
+                     "a.parquet", "out"),
+                 0);
+    expect_output("out", "1\t1\n3\t1\n");
+}
+
+Test(columns, row_groups_of_unknown_statistics_are_read)
+{
+    static const char *const lines[] = {"damage statistics", "fail statistics broken"};
+    char text[1000];
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, sizeof text, "%s%s\n%s", HEAD "column n l\ncolumn s u\ncolumn f g\ngroup\n",
+                 lines[i], "bounds 0 6\t9\t0\n1\tx\t1\ngroup\nbounds 0 6\t9\t0\n2\ty\t2\n");
+        write_file("a.parquet", text);
+        expect_rows("n < 6", "12");
+    }
+    write_file("a.parquet", SAID "fail contain a broken filter\n");
+    expect_rows("n = 7", "7");
+    /* A row that is not read is not found to be bad, and numbers of rows count all groups. */
+    write_file("a.parquet",
+               HEAD "column n l\ncolumn s u\ncolumn f g\ngroup\nbounds 0 1\t1\t0\n1\tx\t1\n"
+                    "1\tx\t1\ngroup\nbounds 0 2\t2\t0\n2\ty\t2\n");
+    expect_failure(
+        RUN("select", "--columns", "f", "--where", "n = 2 AND s > 5", "a.parquet", "out"),
+        GLINT_E_BAD_ROW, "a.parquet, row 3: ");
+    write_file("a.parquet", HEAD "column n l\ncolumn s u\ncolumn f g\ngroup\n"
+                                 "bounds 0 1\t1\t0\n1\tx\t1\ngroup\n2\t9\t2\n");
+    expect_rows("n = 2 AND s > 5", "2");
+    expect_failure(
+        RUN("select", "--columns", "f", "--where", "s > 5 AND n = 2", "a.parquet", "out"),
+        GLINT_E_BAD_ROW, "a.parquet, row 1: ");
 }
 
 /* ---- Errors */
