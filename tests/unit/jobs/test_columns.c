@@ -364,6 +364,7 @@ Test(columns, options_of_files_of_columns)
         expect_failure(RUN("agg", "--count", "--row-group-rows", "5", "--output-format", texts[i],
                            "a.parquet", "no"),
                        GLINT_E_USAGE, "--row-group-rows has no meaning for a text output");
+}
 
 /* ---- Row groups that need not be read. What the files say is not what they contain, so that it
  * can be seen which were read. */
