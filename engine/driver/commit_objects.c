@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/base/thread.h"
 #include "engine/driver/commit_record.h"
 #include "engine/input/remote_store.h"
 #include "engine/limits.h"
@@ -11,6 +12,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define PART_PREFIX "part-"
@@ -43,6 +45,65 @@ static const char *format_record_key(const struct commit_objects *o, const char 
     char name[COMMIT_NAME_BYTES];
     text_format(name, sizeof name, REMOTE_COMMIT_PREFIX "%s", job);
     return format_key(o, name, out);
+}
+
+/* ---- Steps for each part: a store takes its time for one, and many at once */
+
+#define STEPS_OF_THREAD_MIN 8u
+#define STEP_THREADS_MAX    16u
+
+/* Any thread, with a store of its own. */
+typedef int store_step(struct commit_objects *o, struct remote_store *store, uint64_t i,
+                       struct glint_error *error);
+
+struct step_run {
+    struct commit_objects *o;
+    store_step *step;
+    uint64_t count;
+    atomic_uint_fast64_t next;
+    atomic_bool failed;
+    pthread_mutex_t lock;
+    struct glint_error problem; /* the first one */
+};
+
+static void *run_steps(void *arg)
+{
+    struct step_run *r = arg;
+    struct remote_store store;
+    struct glint_error problem = {.code = GLINT_OK};
+    int code = remote_store_init(&store, r->o->store.env, r->o->url, 0, &problem);
+    while (code == 0 && !atomic_load(&r->failed)) {
+        const uint64_t i = atomic_fetch_add(&r->next, 1);
+        if (i >= r->count) break;
+        code = r->step(r->o, &store, i, &problem);
+    }
+    if (code == 0) return NULL;
+    assert(problem.code != GLINT_OK);
+    pthread_mutex_lock(&r->lock);
+    if (r->problem.code == GLINT_OK) r->problem = problem;
+    pthread_mutex_unlock(&r->lock);
+    atomic_store(&r->failed, true);
+    return NULL;
+}
+
+/* Returns 0, or the code of the first step that failed; then others may not have been done. */
+static int for_each_step(struct commit_objects *o, store_step *step, uint64_t count,
+                         struct glint_error *error)
+{
+    struct step_run run = {.o = o, .step = step, .count = count, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct glint_error ignored = {.code = GLINT_OK};
+    pthread_t threads[STEP_THREADS_MAX];
+    uint64_t wanted = count / STEPS_OF_THREAD_MIN;
+    unsigned started = 0;
+    if (count == 0) return 0;
+    if (wanted > STEP_THREADS_MAX) wanted = STEP_THREADS_MAX;
+    while (started + 1 < wanted && thread_start(&threads[started], run_steps, &run, &ignored) == 0)
+        started++;
+    run_steps(&run);
+    for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    if (run.problem.code == GLINT_OK) return 0;
+    if (error->code == GLINT_OK) *error = run.problem;
+    return run.problem.code;
 }
 
 /* ---- What is there */
@@ -141,8 +202,8 @@ static int compare_object(void *arg, const struct listed_object *object)
 }
 
 /* Whether the part is an object: its upload was completed before. */
-static int check_completed(struct commit_objects *o, const struct commit_part *part,
-                           struct glint_error *error)
+static int check_completed(struct commit_objects *o, struct remote_store *store,
+                           const struct commit_part *part, struct glint_error *error)
 {
     char prefix[S3_KEY_BYTES];
     const char *job, *suffix;
@@ -151,7 +212,7 @@ static int check_completed(struct commit_objects *o, const struct commit_part *p
     struct sought_object sought = {.name = part->name + digits, .size = part->upload.size};
     text_format(number, sizeof number, "%.*s", (int)digits, part->name);
     const int r =
-        remote_store_list(&o->store, format_key(o, number, prefix), compare_object, &sought, error);
+        remote_store_list(store, format_key(o, number, prefix), compare_object, &sought, error);
     if (r != 0 || sought.found) return r;
     return error_set(error, GLINT_E_OUTPUT_IO, "remove what is left with: glint clean URL",
                      "%s: the upload of %s is neither there nor completed; perhaps a rule of the "
@@ -159,14 +220,40 @@ static int check_completed(struct commit_objects *o, const struct commit_part *p
                      o->url, part->name);
 }
 
-static int complete_part(struct commit_objects *o, const struct commit_part *part,
+static int complete_part(struct commit_objects *o, struct remote_store *store, uint64_t i,
                          struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
+    const struct commit_part *part = &o->record.parts[i];
     const int r =
-        remote_store_complete_upload(&o->store, format_key(o, part->name, key), part->upload.id,
+        remote_store_complete_upload(store, format_key(o, part->name, key), part->upload.id,
                                      part->upload.parts, part->upload.part_count, error);
-    return r == GLINT_E_INPUT_NOT_FOUND ? check_completed(o, part, error) : r;
+    return r == GLINT_E_INPUT_NOT_FOUND ? check_completed(o, store, part, error) : r;
+}
+
+static int delete_replaced(struct commit_objects *o, struct remote_store *store, uint64_t i,
+                           struct glint_error *error)
+{
+    char key[S3_KEY_BYTES];
+    return remote_store_delete(store, format_key(o, o->record.replaced[i], key), error);
+}
+
+static int abort_part(struct commit_objects *o, struct remote_store *store, uint64_t i,
+                      struct glint_error *error)
+{
+    char key[S3_KEY_BYTES];
+    const struct commit_part *part = &o->record.parts[i];
+    return remote_store_abort_upload(store, format_key(o, part->name, key), part->upload.id, error);
+}
+
+/* Of a commit that was started: it may have been completed. */
+static int remove_part(struct commit_objects *o, struct remote_store *store, uint64_t i,
+                       struct glint_error *error)
+{
+    char key[S3_KEY_BYTES];
+    const int r = abort_part(o, store, i, error);
+    return r == 0 ? remote_store_delete(store, format_key(o, o->record.parts[i].name, key), error)
+                  : r;
 }
 
 /* What _SUCCESS contains. */
@@ -185,16 +272,13 @@ static int finish_record(struct commit_objects *o, struct glint_error *error)
 {
     char key[S3_KEY_BYTES], success[64];
     const struct commit_record *record = &o->record;
-    int r = 0;
-    for (uint64_t i = 0; i < record->part_count && r == 0; i++)
-        r = complete_part(o, &record->parts[i], error);
+    int r = for_each_step(o, complete_part, record->part_count, error);
     format_success(record->job, success, sizeof success);
     if (r == 0)
         r = remote_store_put(&o->store, format_key(o, COMMIT_SUCCESS, key),
                              (struct glint_slice){(const uint8_t *)success, strlen(success)},
                              error);
-    for (uint64_t i = 0; i < record->replaced_count && r == 0; i++)
-        r = remote_store_delete(&o->store, format_key(o, record->replaced[i], key), error);
+    if (r == 0) r = for_each_step(o, delete_replaced, record->replaced_count, error);
     return r == 0 ? remove_record(o, error) : r;
 }
 
@@ -441,14 +525,11 @@ int commit_objects_finish(struct commit_objects *o, struct glint_error *error)
 bool commit_objects_destroy(struct commit_objects *o)
 {
     struct glint_error problem = {.code = GLINT_OK};
-    char key[S3_KEY_BYTES];
     if (o == NULL) return true;
     int r = o->state == OBJECTS_STARTED ? GLINT_E_OUTPUT_IO : 0;
     if (o->state == OBJECTS_OPEN) {
         struct upload_sweep sweep = {.o = o, .job = o->record.job, .error = &problem};
-        for (uint64_t i = 0; i < o->record.part_count && r == 0; i++)
-            r = remote_store_abort_upload(&o->store, format_key(o, o->record.parts[i].name, key),
-                                          o->record.parts[i].upload.id, &problem);
+        r = for_each_step(o, abort_part, o->record.part_count, &problem);
         if (r == 0) r = sweep_uploads(&sweep);
     }
     free_objects(o);
@@ -473,14 +554,7 @@ static int check_success(struct commit_objects *o, bool *out, struct glint_error
 /* Removes what the record's job has written. */
 static int remove_pending(struct commit_objects *o, struct glint_error *error)
 {
-    char key[S3_KEY_BYTES];
-    int r = 0;
-    for (uint64_t i = 0; i < o->record.part_count && r == 0; i++) {
-        const struct commit_part *part = &o->record.parts[i];
-        r = remote_store_abort_upload(&o->store, format_key(o, part->name, key), part->upload.id,
-                                      error);
-        if (r == 0) r = remote_store_delete(&o->store, key, error);
-    }
+    const int r = for_each_step(o, remove_part, o->record.part_count, error);
     return r == 0 ? remove_record(o, error) : r;
 }
 
