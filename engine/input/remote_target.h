@@ -13,11 +13,13 @@
 
 struct remote_target {
     enum remote_kind kind;
+    struct env *env;
     const char *url;             /* as given, borrowed */
     int cancelled;               /* of the requests */
     char base[REMOTE_URL_BYTES]; /* http: "" (it is `url`); s3: of the bucket; webhdfs: of the path,
                                   * up to the ? of the query */
     struct remote_signature signature;
+    int64_t expires_ns;             /* of the signature's credentials, Unix time; 0: never */
     char request[REMOTE_URL_BYTES]; /* the last one that was made */
 };
 

@@ -144,6 +144,7 @@ static bool set_protection(struct remote_transfer *t, const struct remote_reques
     ok &= c->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, t->schemes) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->no_redirects ? 0L : 1L) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REMOTE_REDIRECTS_MAX) == CURLE_OK;
+    if (request->no_proxy) ok &= c->easy_setopt(easy, CURLOPT_NOPROXY, "*") == CURLE_OK;
     if (request->use_netrc)
         ok &= c->easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL) == CURLE_OK;
     ok &= c->easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK;
@@ -372,7 +373,7 @@ enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *
     memset(t, 0, sizeof *t);
     t->env = env;
     t->name = name;
-    t->timeout_ms = remote_timeout_ms();
+    t->timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : remote_timeout_ms();
     t->cancelled = request->cancelled;
     t->curl = curl_library_load(error);
     if (t->curl == NULL) return REMOTE_FAILED;

@@ -56,6 +56,8 @@ struct remote_request {
     const char *method;    /* NULL: GET */
     const void *body;      /* of a PUT or POST */
     uint64_t body_size;
+    uint64_t timeout_ms; /* 0: remote_timeout_ms() */
+    bool no_proxy;
     bool no_redirects;
     bool as_is;       /* the path's segments . and .. are names */
     bool same_scheme; /* redirects from http to https are refused, too */

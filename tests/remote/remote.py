@@ -52,7 +52,7 @@ class RemoteTest(ClusterTest):
 
     def setUp(self):
         super().setUp()
-        self.env.update(self.variables)
+        self.env.update(self.variables, AWS_EC2_METADATA_DISABLED="true")
 
     def left_processes(self):
         return [pid for pid in super().left_processes() if pid not in servers.RUNNING]

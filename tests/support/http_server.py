@@ -17,6 +17,7 @@ import urllib.parse
 import xml.sax.saxutils
 import zlib
 
+import aws_services
 import s3_uploads
 
 # What the server does wrong: always, or with a number the first so many requests of a path.
@@ -149,11 +150,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             f"<NextContinuationToken>{token}</NextContinuationToken></ListBucketResult>").encode())
 
     def do_write(self):
+        if aws_services.handle(self):
+            return None
         return self.get_s3() if self.path.startswith("/bucket/") else self.answer(405)
 
     do_PUT = do_POST = do_DELETE = do_write
 
     def do_GET(self):
+        if aws_services.handle(self):
+            return None
         if self.path.startswith(("/endless/", "/repeated/")):
             return self.get_list_without_end()
         if self.path.startswith("/bucket/"):
