@@ -147,6 +147,11 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
 {
     const char *text = glint_job_option(args, option);
     if (f->csv == FIELDS_JSON) return read_json_column(g, option, text, f);
+    int64_t given;
+    const struct glint_slice number_text = {(const uint8_t *)text, strlen(text)};
+    /* A name of a column of an input that cannot be read is no wrong number. */
+    if (!f->header && !glint_parse_i64(number_text, &given)) glint_text_file(g, paths);
+    if (glint_error(g)->code != GLINT_OK) return 0;
     if (!f->header) return (uint32_t)glint_job_i64(g, args, option, 1, FIELDS_COLUMN_MAX) - 1;
     struct table table = {.g = g,
                           .paths = paths,
