@@ -4,6 +4,8 @@ types that stay from input to output."""
 import datetime
 import decimal
 import os
+import shutil
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -143,6 +145,32 @@ class Jobs(unittest.TestCase):
                            self.path("in"), self.path("out"))
                 outputs.append(self.output("out"))
             self.assertEqual(outputs[0], outputs[1], job)
+
+    def test_an_executor_without_the_library(self):
+        """It ends the job with its name, when it begins its first task."""
+        pyarrow.parquet.write_table(ratings(), self.path("in"), row_group_size=3000)
+        program = shutil.copy(GLINT, self.path("glint"))
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        with open(self.path("cluster"), "w", encoding="utf-8") as file:
+            file.write('cluster = "one"\nlaunch = "none"\n[[executor]]\nid = "incomplete"\n'
+                       f'host = "127.0.0.1"\nport = {port}\nslots = 1\n')
+        daemon = subprocess.Popen([program, "executor", "--cluster", self.path("cluster"), "--id",
+                                   "incomplete"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, env=os.environ | {"HOME": self.directory})
+        self.addCleanup(daemon.stdout.close)
+        self.addCleanup(daemon.wait, 60)
+        self.addCleanup(daemon.terminate)
+        self.assertIn("ready", daemon.stdout.readline())
+        run = subprocess.run([GLINT, "submit", "count-keys", "--cluster", self.path("cluster"),
+                              self.path("in"), self.path("out")],
+                             check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, env=os.environ | {"HOME": self.directory})
+        self.assertEqual(run.returncode, 69, run.stdout)
+        self.assertIn("error[E0215]", run.stdout)
+        self.assertRegex(run.stdout, r"failed on incomplete \(127\.0\.0\.1\)")
+        self.assertFalse(os.path.exists(self.path("out")))
 
     def test_a_join_of_both_forms(self):
         table = ratings()
