@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
 
 extern const struct op op_column_pairs;
@@ -15,7 +16,9 @@ struct pair_column {
     uint32_t column; /* of the layout; GLINT_NO_COLUMN */
     enum glint_type type;
     const struct arrow_field *field; /* of the current array */
-    const struct ArrowArray *array;
+    const struct ArrowArray *array;  /* NULL: the file has none, */
+    const struct partition_column
+        *constant;                       /* but perhaps its directories a value that is not null */
     struct buffer bytes;                 /* texts that are not borrowed */
     const struct ArrowArray *dictionary; /* whose texts are in `bytes` */
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
@@ -121,13 +124,14 @@ static int find_in_layout(struct column_pairs_state *s, const struct row_layout 
 static bool is_null(const struct pair_column *c, int64_t row)
 {
     return c->column != GLINT_NO_COLUMN &&
-           (c->array == NULL || arrow_is_null(c->field, c->array, row));
+           (c->array == NULL ? c->constant == NULL : arrow_is_null(c->field, c->array, row));
 }
 
 static bool may_be_null(const struct pair_column *c)
 {
     if (c->column == GLINT_NO_COLUMN) return false;
-    if (c->array == NULL || c->field->dictionary != NULL) return true;
+    if (c->array == NULL) return c->constant == NULL;
+    if (c->field->dictionary != NULL) return true;
     if (c->field->type == ARROW_NULL || c->field->type == ARROW_RUN_END) return true;
     return c->array->null_count != 0 && c->array->n_buffers > 0 && c->array->buffers[0] != NULL;
 }
@@ -269,6 +273,28 @@ static int64_t empty_texts(struct column_pairs_state *s, struct pair_column *c, 
     return count;
 }
 
+/* The same text for all rows, as often as fits a batch, each at an address of its own, by which
+ * messages find the row. Returns how many, or a code. */
+static int64_t repeat_text(struct column_pairs_state *s, struct pair_column *c, uint32_t count,
+                           struct glint_column *out)
+{
+    const struct glint_slice text = c->constant->value;
+    assert(text.size < PATH_MAX);
+    const uint32_t size = (uint32_t)text.size, stride = size > 0 ? size : 1;
+    const uint32_t most = (uint32_t)(BATCH_BYTES_MAX / stride), n = count < most ? count : most;
+    c->bytes.size = 0;
+    if (!buffer_reserve(&c->bytes, (uint64_t)n * stride)) return error_no_memory(&s->task->error);
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(c->bytes.data + (uint64_t)i * stride, size > 0 ? text.data : (const uint8_t *)"",
+               stride);
+        c->start[i] = i * stride;
+        c->end[i] = c->start[i] + size;
+    }
+    out->base = c->bytes.data;
+    out->size = (uint64_t)n * stride;
+    return n;
+}
+
 /* Sets a column of the batch. Returns the number of rows, from 1 up to `count`, or a code. */
 static int64_t set_column(struct column_pairs_state *s, struct pair_column *c, int64_t from,
                           uint32_t count, struct glint_column *out)
@@ -281,6 +307,7 @@ static int64_t set_column(struct column_pairs_state *s, struct pair_column *c, i
         set_numbers(s, c, from, count, out);
         return count;
     }
+    if (c->constant != NULL) return repeat_text(s, c, count, out);
     const struct arrow_field *values = c->field->dictionary;
     if (values != NULL && values->dictionary == NULL && c->array->dictionary->buffers[2] != NULL &&
         (values->type == ARROW_UTF8 || values->type == ARROW_BINARY)) {
@@ -329,6 +356,8 @@ static int begin_array(struct column_pairs_state *s)
         struct pair_column *c = columns[i];
         if (c->column == GLINT_NO_COLUMN) continue;
         c->array = column_reader_column(&s->reader, c->column, &c->field);
+        c->constant = column_reader_constant(&s->reader, c->column);
+        if (c->constant != NULL && c->constant->null) c->constant = NULL;
         c->dictionary = NULL;
         if (c->array == NULL || c->type == GLINT_TEXT ||
             (c->type == GLINT_I64 ? arrow_is_i64(c->field) : arrow_is_f64(c->field)))

@@ -74,13 +74,19 @@ static int append_value(struct row_writer *w, uint32_t column, int64_t row)
     const struct arrow_field *field;
     const struct ArrowArray *array = column_reader_column(&w->reader, column, &field);
     const bool nulls = column_reader_piece(&w->reader)->nulls.data != NULL;
+    const struct partition_column *constant = column_reader_constant(&w->reader, column);
     const uint64_t from = w->bytes.size;
-    if (array == NULL || arrow_is_null(field, array, row))
+    if (constant != NULL && !constant->null) {
+        if (!buffer_append(&w->bytes, constant->value.data, constant->value.size))
+            return error_no_memory(&w->task->error);
+    } else if (array == NULL || arrow_is_null(field, array, row)) {
         return !nulls || append_byte(&w->bytes, ROW_NULL) ? 0 : error_no_memory(&w->task->error);
-    if (!arrow_append_text(field, array, row, &w->bytes)) return error_no_memory(&w->task->error);
+    } else if (!arrow_append_text(field, array, row, &w->bytes)) {
+        return error_no_memory(&w->task->error);
+    }
     const uint64_t size = w->bytes.size - from;
     const uint8_t *text = w->bytes.data + from;
-    if (size == 0 || !arrow_is_bytes(field)) return 0;
+    if (size == 0 || (constant == NULL && !arrow_is_bytes(field))) return 0;
     const bool bad = memchr(text, CSV_SEPARATOR, size) != NULL || (size == 1 && *text == ROW_NULL);
     return bad ? 1 : 0;
 }

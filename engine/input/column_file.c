@@ -4,6 +4,7 @@
 #include "engine/base/shared_library.h"
 #include "engine/base/text.h"
 #include "engine/input/csv.h"
+#include "engine/input/partition_path.h"
 #include "engine/records/task.h"
 
 #include <assert.h>
@@ -171,14 +172,21 @@ static enum column_class class_of(const struct arrow_field *field)
 }
 
 /* Names are fields of a row. */
-static int check_name(struct schema_reader *s, const struct column_file *f, uint32_t column)
+static int check_name_text(struct schema_reader *s, const struct column_file *f, const char *name,
+                           uint32_t column)
 {
-    const char *path = f->stream.piece->path, *name = f->schema.children[column].name;
     for (const char *p = name; *p != '\0'; p++)
         if (*p == '\n' || *p == CSV_SEPARATOR)
             return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename the column",
                              "%s: the name of column %" PRIu32 " has a line end or the byte 0x1f",
-                             path, column + 1);
+                             f->stream.piece->path, column + 1);
+    return 0;
+}
+
+static int check_name(struct schema_reader *s, const struct column_file *f, uint32_t column)
+{
+    const char *path = f->stream.piece->path, *name = f->schema.children[column].name;
+    if (check_name_text(s, f, name, column) != 0) return s->error->code;
     if (name_table_find(&f->names, name) == column) return 0;
     return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename one of them",
                      "%s: two columns are named \"%s\"", path, name);
@@ -224,6 +232,28 @@ static int add_pieces(struct schema_reader *s, struct column_file *f)
     return 0;
 }
 
+/* Columns that the file's directories give it come after its own; of the same name they replace
+ * them.
+ */
+static int add_partition_columns(struct schema_reader *s, const struct column_file *f,
+                                 struct arena *arena, uint64_t file)
+{
+    struct partition_column columns[PARTITION_COLUMNS_MAX];
+    const int count = partition_columns_of(f->stream.piece->path, arena, columns);
+    int r = count < 0 ? error_no_memory(s->error) : 0;
+    for (int i = 0; r == 0 && i < count; i++) {
+        const struct arrow_field field = {
+            .name = columns[i].name, .format = "u", .type = ARROW_UTF8};
+        r = check_name_text(s, f, field.name, f->schema.child_count + (uint32_t)i);
+        if (r == 0) r = add_column(s, &field, file);
+    }
+    for (uint32_t i = 0; r == 0 && i < s->names.count; i++)
+        if (name_table_find(&f->names, s->names.names[i]) == UINT32_MAX &&
+            partition_column_find(columns, count, s->names.names[i]) == NULL)
+            s->lacking[i] = file;
+    return r;
+}
+
 /* Many files mostly have the same columns, of which the arena keeps the names once. */
 static int read_file(struct schema_reader *s, uint64_t file)
 {
@@ -236,8 +266,7 @@ static int read_file(struct schema_reader *s, uint64_t file)
         r = check_name(s, &f, i);
         if (r == 0) r = add_column(s, &f.schema.children[i], file);
     }
-    for (uint32_t i = 0; r == 0 && i < s->names.count; i++)
-        if (name_table_find(&f.names, s->names.names[i]) == UINT32_MAX) s->lacking[i] = file;
+    if (r == 0) r = add_partition_columns(s, &f, &arena, file);
     if (r == 0) r = add_pieces(s, &f);
     column_file_close(&f);
     arena_fini(&arena);

@@ -39,6 +39,21 @@ static void close_file(struct column_reader *r)
     arena_reset(&r->arena, UINT64_MAX);
 }
 
+/* Finds which columns of the layout the directories of the file give it. */
+static int find_constants(struct column_reader *r, const struct split_piece *piece)
+{
+    const struct row_layout *layout = piece->layout;
+    struct partition_column *columns =
+        arena_alloc(&r->arena, PARTITION_COLUMNS_MAX * sizeof *columns);
+    r->constants = arena_alloc(&r->arena, ((uint64_t)layout->count + 1) * sizeof *r->constants);
+    if (columns == NULL || r->constants == NULL) return error_no_memory(&r->task->error);
+    const int count = partition_columns_of(piece->path, &r->arena, columns);
+    if (count < 0) return error_no_memory(&r->task->error);
+    for (uint32_t i = 0; i < layout->count; i++)
+        r->constants[i] = partition_column_find(columns, count, layout->columns[i].name);
+    return count;
+}
+
 /* Finds the layout's columns in the file. */
 static int choose_columns(struct column_reader *r)
 {
@@ -55,22 +70,40 @@ static int choose_columns(struct column_reader *r)
         return error_no_memory(&r->task->error);
     r->column_count = 0;
     for (uint32_t i = 0; i < layout->count; i++) {
-        const uint32_t number = name_table_find(&r->file.names, layout->columns[i].name);
+        const uint32_t number = r->constants[i] == NULL
+                                    ? name_table_find(&r->file.names, layout->columns[i].name)
+                                    : UINT32_MAX;
         r->found[i] = number;
         r->children[i] = number != UINT32_MAX ? r->column_count : UINT32_MAX;
         if (number == UINT32_MAX) continue;
         r->dictionary[r->column_count] = r->wants_dictionary != NULL && r->wants_dictionary[i];
         r->numbers[r->column_count++] = number;
     }
-    return 0;
+    return row_groups_open(&r->groups, r->task, &r->file, layout, r->found, r->constants,
+                           &r->arena);
+}
+
+/* Whether rows of the next file are needed, by what its directories say. Returns 1, 0 or a code. */
+static int is_file_needed(struct column_reader *r, const struct split_piece *piece)
+{
+    struct row_groups unopened;
+    const int count = find_constants(r, piece);
+    if (count <= 0) return count < 0 ? count : 1;
+    int e = row_groups_open(&unopened, r->task, NULL, piece->layout, NULL, r->constants, &r->arena);
+    if (e == 0) e = row_groups_need_file(&unopened, piece->length);
+    row_groups_close(&unopened);
+    return e;
 }
 
 static int open_piece(struct column_reader *r)
 {
     assert(!r->open && r->piece < r->split->count);
     const struct split_piece *piece = &r->split->pieces[r->piece++];
+    int e = is_file_needed(r, piece);
+    if (e == 0) arena_reset(&r->arena, UINT64_MAX);
+    if (e <= 0) return e;
     r->open = true;
-    int e = column_file_open(&r->file, r->task->env, r->task, piece, &r->arena, &r->task->error);
+    e = column_file_open(&r->file, r->task->env, r->task, piece, &r->arena, &r->task->error);
     if (e < 0) return e;
     r->group = piece->offset;
     r->group_end = piece->offset + piece->length;
@@ -79,10 +112,7 @@ static int open_piece(struct column_reader *r)
                          "run the job again when no process writes to its input",
                          "%s: it has fewer row groups than before", piece->path);
     r->next_row = piece->rows_before;
-    e = choose_columns(r);
-    return e == 0
-               ? row_groups_open(&r->groups, r->task, &r->file, piece->layout, r->found, &r->arena)
-               : e;
+    return choose_columns(r);
 }
 
 static int damaged(struct column_reader *r, const char *column, const char *problem)
@@ -226,6 +256,13 @@ const struct ArrowArray *column_reader_column(const struct column_reader *r, uin
     const uint32_t child = r->children[column];
     *out_field = child != UINT32_MAX ? &r->fields[child] : NULL;
     return child != UINT32_MAX ? r->array.children[child] : NULL;
+}
+
+const struct partition_column *column_reader_constant(const struct column_reader *r,
+                                                      uint32_t column)
+{
+    assert(column < column_reader_piece(r)->layout->count);
+    return r->constants[column];
 }
 
 void column_reader_open(struct column_reader *r, struct glint_task *task, const struct split *split)

@@ -21,7 +21,8 @@ struct column_reader {
     uint32_t column_count;        /* that are read */
     uint32_t *numbers;            /* of them in the file */
     uint32_t *found;              /* by column of the layout: in the file, or UINT32_MAX */
-    struct row_groups groups;     /* of the file: those that are needed */
+    const struct partition_column **constants; /* by column of the layout; NULL: of the file */
+    struct row_groups groups;                  /* of the file: those that are needed */
     uint8_t *dictionary;
     struct arrow_field
         *fields;        /* by the stream, whose types may differ from the file's: dictionaries */
@@ -39,6 +40,9 @@ int column_reader_next(struct column_reader *r);
  * the next array is read. */
 const struct ArrowArray *column_reader_column(const struct column_reader *r, uint32_t column,
                                               const struct arrow_field **out_field);
+/* The value of a column that the file's directories give it (partition_path.h), or NULL. */
+const struct partition_column *column_reader_constant(const struct column_reader *r,
+                                                      uint32_t column);
 /* The file that is read. */
 const struct split_piece *column_reader_piece(const struct column_reader *r);
 void column_reader_close(struct column_reader *r);

@@ -18,10 +18,16 @@ struct column_statistics {
 };
 
 int row_groups_open(struct row_groups *g, struct glint_task *task, struct column_file *file,
-                    const struct row_layout *layout, const uint32_t *numbers, struct arena *arena)
+                    const struct row_layout *layout, const uint32_t *numbers,
+                    const struct partition_column *const *constants, struct arena *arena)
 {
     const uint64_t bytes = ((uint64_t)layout->count + 1) * sizeof *g->statistics;
-    *g = (struct row_groups){task, file, layout, numbers, NULL, arena, 0, 0};
+    *g = (struct row_groups){.task = task,
+                             .file = file,
+                             .layout = layout,
+                             .numbers = numbers,
+                             .constants = constants,
+                             .arena = arena};
     if (task->may_need == NULL) return 0;
     g->statistics = arena_alloc(arena, bytes);
     if (g->statistics == NULL) return error_no_memory(&task->error);
@@ -111,6 +117,17 @@ static void column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
     const uint32_t column = find_field(g->layout, field);
     *out = (struct glint_bounds){.type = GLINT_BOUNDS_OTHER, .nulls = true, .values = true};
     if (column == UINT32_MAX) return;
+    const struct partition_column *constant = g->constants[column];
+    if (constant != NULL) {
+        *out = (struct glint_bounds){.type = GLINT_BOUNDS_TEXT,
+                                     .known = !constant->null,
+                                     .min = constant->value,
+                                     .max = constant->value,
+                                     .nulls = constant->null,
+                                     .values = !constant->null};
+        return;
+    }
+    if (g->file == NULL) return;
     const uint32_t number = g->numbers[column];
     out->values = number != UINT32_MAX; /* a column that the file does not have is null */
     if (number == UINT32_MAX) return;
@@ -147,7 +164,8 @@ static int column_may_have(void *arg, uint32_t field, struct glint_slice value)
 {
     struct row_groups *g = arg;
     const uint32_t column = find_field(g->layout, field);
-    const uint32_t number = column != UINT32_MAX ? g->numbers[column] : UINT32_MAX;
+    const bool unknown = column == UINT32_MAX || g->constants[column] != NULL || g->file == NULL;
+    const uint32_t number = unknown ? UINT32_MAX : g->numbers[column];
     struct format_error e = {.piece = -1};
     int64_t integer;
     bool found = true;
@@ -161,6 +179,25 @@ static int column_may_have(void *arg, uint32_t field, struct glint_slice value)
 
 /* ---- Groups */
 
+/* Asks about the group, for `count` groups. */
+static int ask(struct row_groups *g, uint64_t count)
+{
+    const struct glint_row_group view = {column_bounds, column_may_have, g};
+    const int r = g->task->may_need(g->task->filter, &view);
+    assert(r <= 1);
+    if (r != 0) return r;
+    const int counter = glint_counter(g->task, ROW_GROUPS_SKIPPED);
+    if (counter < 0) return counter;
+    glint_counter_add(g->task, counter, (int64_t)count);
+    return 0;
+}
+
+int row_groups_need_file(struct row_groups *g, uint64_t count)
+{
+    assert(g->file == NULL);
+    return g->task->may_need != NULL ? ask(g, count) : 1;
+}
+
 int row_groups_need(struct row_groups *g, uint64_t group)
 {
     struct format_piece piece;
@@ -170,15 +207,7 @@ int row_groups_need(struct row_groups *g, uint64_t group)
         return column_file_set_error(g->file, &e);
     g->group = group;
     g->rows = piece.rows;
-    const struct glint_row_group view = {column_bounds, column_may_have, g};
-    const int r = g->task->may_need(g->task->filter, &view);
-    assert(r <= 1);
-    if (r == 0) {
-        const int counter = glint_counter(g->task, ROW_GROUPS_SKIPPED);
-        if (counter < 0) return counter;
-        glint_counter_add(g->task, counter, 1);
-    }
-    return r;
+    return ask(g, 1);
 }
 
 void row_groups_close(struct row_groups *g)

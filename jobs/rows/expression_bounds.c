@@ -6,6 +6,7 @@
 #include "jobs/rows/nulls.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { MAY_BE_TRUE = 1, MAY_BE_FALSE = 2, MAY_BE_NULL = 4, ANY_TRUTH = 7 };
 enum { ANY_ORDER = EXPRESSION_LESS | EXPRESSION_EQUAL | EXPRESSION_GREATER };
@@ -73,14 +74,18 @@ static struct value_set column_values(struct row_group_test *t, const struct exp
     set.value = b.values;
     if (!set.value) set.type = EXPRESSION_NULL;
     if (!set.value) return set;
+    /* Of equal bounds all values are known, and what they are as another type. */
+    const bool one = b.known && b.min.size == b.max.size &&
+                     (b.min.size == 0 || memcmp(b.min.data, b.max.data, b.min.size) == 0);
     const bool same = b.type == bounds_of_type(set.type);
     const bool ordered = b.type == GLINT_BOUNDS_TIME && set.type == EXPRESSION_TEXT && b.known &&
                          are_texts_of_times_ordered(&b);
-    if (same || ordered) set_range(&set, &b);
+    if (same || ordered || one) set_range(&set, &b);
     /* All integers and decimals are numbers; all texts are texts. Times may be of years that have
      * no form, unless both bounds have one. */
     if (set.type == EXPRESSION_TIME) t->may_be_bad |= !set.ranged;
-    if (set.type == EXPRESSION_NUMBER || set.type == EXPRESSION_BOOLEAN) t->may_be_bad |= !same;
+    if (set.type == EXPRESSION_NUMBER || set.type == EXPRESSION_BOOLEAN)
+        t->may_be_bad |= !same && !set.ranged;
     if (set.type == EXPRESSION_BOOLEAN) {
         set.truths = MAY_BE_TRUE | MAY_BE_FALSE | (set.null ? MAY_BE_NULL : 0);
         if (set.ranged && !set.max.boolean) set.truths &= (uint8_t)~MAY_BE_TRUE;

@@ -14,6 +14,7 @@ import duckdb
 import fastparquet
 import polars
 import pyarrow
+import pyarrow.dataset
 import pyarrow.ipc
 import pyarrow.parquet
 
@@ -280,3 +281,19 @@ class Jobs(unittest.TestCase):
             self.assertEqual(run.returncode, 65, run.stderr)
             self.assertIn("E0216", run.stderr)
             self.assertIn(self.path(name), run.stderr)
+
+    def test_directories_of_writers_are_columns(self):
+        names = [None, "", "a/b", "x=y", "\u00fc", "%", ".", " "]
+        table = pyarrow.table({"n": list(range(16)), "dt": names * 2})
+        duckdb.register("parted", table)
+        duckdb.execute(f"copy parted to '{self.path('duckdb')}' (format parquet, partition_by (dt))")
+        schema = pyarrow.schema([("dt", pyarrow.string())])
+        pyarrow.dataset.write_dataset(table, self.path("pyarrow"), format="parquet",
+                                      partitioning=pyarrow.dataset.partitioning(schema, flavor="hive"))
+        polars.from_arrow(table).write_parquet(self.path("polars/"), partition_by="dt", mkdir=True)
+        for writer in ("duckdb", "pyarrow", "polars"):
+            self.glint("sort", "--by", "n:n", self.path(f"{writer}/**"), self.path("out"))
+            parts = [self.path(f"out/{part}") for part in sorted(os.listdir(self.path("out")))
+                     if part.startswith("part-")]
+            saved = pyarrow.concat_tables(pyarrow.parquet.read_table(part) for part in parts)
+            self.assertEqual(saved.select(["n", "dt"]).to_pylist(), table.to_pylist(), writer)

@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 TestSuite(columns, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
@@ -445,6 +446,49 @@ Test(columns, row_groups_of_unknown_statistics_are_read)
     expect_failure(
         RUN("select", "--columns", "f", "--where", "s > 5 AND n = 2", "a.parquet", "out"),
         GLINT_E_BAD_ROW, "a.parquet, row 1: ");
+}
+
+/* ---- Directories that give columns */
+
+static void write_partition(const char *directory, const char *text)
+{
+    char path[100];
+    cr_assert_eq(mkdir(directory, 0700), 0);
+    snprintf(path, sizeof path, "%s/a.parquet", directory);
+    write_file(path, text);
+}
+
+Test(columns, directories_give_columns)
+{
+    write_partition("dt=1", HEAD "column n l\ngroup\n1\n2\n");
+    write_partition("dt=a%2Fb", HEAD "column n l\ncolumn dt l\ngroup\n3\t9\ngroup\n4\t9\n");
+    write_partition("dt=__HIVE_DEFAULT_PARTITION__", HEAD "column n l\ngroup\n5\n");
+    write_partition("dt=", HEAD "column n l\ngroup\n6\n");
+    write_partition("q=2", HEAD "column n l\ngroup\n7\nfail next it was opened\n");
+    cr_assert_eq(RUN("sort", "--by", "n:n", "--output-format", "csv", "dt=*/a.parquet", "out"), 0,
+                 "%s", error.cause);
+    expect_output("out", "1,1\n2,1\n3,a/b\n4,a/b\n5,\\N\n6,\n");
+    cr_assert_eq(RUN("count-keys", "--key", "text", "--key-column", "dt", "dt=*/a.parquet", "out"),
+                 0, "%s", error.cause);
+    expect_output("out", "\t1\n1\t2\na/b\t2\n");
+    cr_assert_eq(RUN("count-keys", "--key", "int", "--key-column", "dt", "dt=1/a.parquet", "out"),
+                 0, "%s", error.cause);
+    expect_output("out", "1\t2\n");
+    write_partition("q=1", HEAD "column n l\ngroup\n7\n8\n");
+    cr_assert_eq(RUN("select", "--columns", "q, n", "--where", "q = 1 AND n > 7", "--output-format",
+                     "csv", "q=*/a.parquet", "out"),
+                 0, "%s", error.cause);
+    expect_output("out", "1,8\n"); /* the file in q=2 fails if it is read */
+    cr_assert_eq(RUN("select", "--columns", "n", "--where", "q = 3 OR q = '0'", "--output-format",
+                     "csv", "q=*/a.parquet", "out"),
+                 0, "%s", error.cause);
+    expect_output("out", "");
+    expect_failure(RUN("select", "--columns", "n", "--where", "q = 2", "q=2/a.parquet", "out"),
+                   GLINT_E_INPUT_DAMAGED, "it was opened");
+    /* A bad value of a directory is that of each row. */
+    expect_failure(
+        RUN("count-keys", "--key", "rating", "--key-column", "dt", "dt=a%2Fb/a.parquet", "out"),
+        GLINT_E_BAD_ROW, "\"a/b\"");
 }
 
 /* ---- Errors */
