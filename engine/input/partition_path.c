@@ -45,6 +45,7 @@ int partition_columns_of(const char *path, struct arena *arena,
         column.name = percent_decode(path, (size_t)(sign - path), arena, &name_size);
         char *value = percent_decode(sign + 1, (size_t)(end - sign - 1), arena, &size);
         if (column.name == NULL || value == NULL) return -1;
+        if (strlen(column.name) != name_size) continue; /* no column has such a name */
         column.value = (struct glint_slice){(const uint8_t *)value, size};
         column.null = strcmp(value, null_partition) == 0;
         const struct partition_column *before = partition_column_find(out, count, column.name);

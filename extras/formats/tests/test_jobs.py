@@ -286,10 +286,12 @@ class Jobs(unittest.TestCase):
         names = [None, "", "a/b", "x=y", "\u00fc", "%", ".", " "]
         table = pyarrow.table({"n": list(range(16)), "dt": names * 2})
         duckdb.register("parted", table)
-        duckdb.execute(f"copy parted to '{self.path('duckdb')}' (format parquet, partition_by (dt))")
+        duckdb.execute(f"copy parted to '{self.path('duckdb')}' "
+                       "(format parquet, partition_by (dt))")
         schema = pyarrow.schema([("dt", pyarrow.string())])
+        hive = pyarrow.dataset.partitioning(schema, flavor="hive")
         pyarrow.dataset.write_dataset(table, self.path("pyarrow"), format="parquet",
-                                      partitioning=pyarrow.dataset.partitioning(schema, flavor="hive"))
+                                      partitioning=hive)
         polars.from_arrow(table).write_parquet(self.path("polars/"), partition_by="dt", mkdir=True)
         for writer in ("duckdb", "pyarrow", "polars"):
             self.glint("sort", "--by", "n:n", self.path(f"{writer}/**"), self.path("out"))

@@ -1,5 +1,5 @@
-"""Files of columns on servers: only the footer and the column chunks that a job needs are asked for,
-by ranges."""
+"""Files of columns on servers: only the footer and the column chunks that a job needs are asked
+for, by ranges."""
 
 import os
 import random

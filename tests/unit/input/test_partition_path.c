@@ -44,6 +44,7 @@ Test(partition_path, names_and_values_are_decoded)
     expect("a=100%/x", "a=100%,");
     expect("a=%4/x", "a=%4,");
     expect("a=%4g%41/x", "a=%4gA,");
+    expect("a%00b=1/x", "");
     expect("a=%C3%BC/x", "a=\xc3\xbc,");
     const int count = partition_columns_of("a=x%00y/x", &arena, columns);
     cr_expect(count == 1 && columns[0].value.size == 3 &&
