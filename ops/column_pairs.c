@@ -197,7 +197,8 @@ static uint32_t borrow_texts(struct pair_column *c, int64_t from, uint32_t count
     const int64_t all = offsets[c->array->length], first = offsets[from];
     uint32_t n = count;
     while (n > 0 && offsets[from + n] - first > (int64_t)BATCH_BYTES_MAX) n /= 2;
-    if (n == 0 || all - offsets[from + n] < (int64_t)READ_SLACK) return 0;
+    while (n > 0 && all - offsets[from + n] < (int64_t)READ_SLACK) n--;
+    if (n == 0) return 0;
     for (uint32_t i = 0; i < n; i++) {
         c->start[i] = (uint32_t)(offsets[from + i] - first);
         c->end[i] = (uint32_t)(offsets[from + i + 1] - first);
