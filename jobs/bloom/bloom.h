@@ -22,7 +22,8 @@
 
 enum {
     BLOOM_SEED_BYTES = 4,
-    BLOOM_K_MAX = 64,       /* hashes per id */
+    BLOOM_K_MAX = 255,      /* hashes per id */
+    BLOOM_SEEDS_MAX = 64,   /* of a filter with custom seeds: the limit of its k */
     BLOOM_K_MAX_512 = 24,   /* in the layout block512 */
     BLOOM_K_SPLIT = 8,      /* exactly, in the layout split-block */
     BLOOM_SET_MAX = 4096,   /* filters in a set */
@@ -91,13 +92,22 @@ enum bloom_scheme {
     BLOOM_SPARK_BLOOM_V2, /* the same; c = h1 * (2^31 - 1) + i * h2 in 64 bits */
     BLOOM_GUAVA,          /* (low64 + i * high64 mod 2^63) mod m of MurmurHash3_x64_128(id), as in
                              Guava's MURMUR128_MITZ_64; m a multiple of 64 */
-    BLOOM_RBLOOM,  /* (s / 2^32 mod 2^64) mod m; s = MurmurHash3_x64_128(id) as one number, then
-                      each time s * LCG + 1 mod 2^128, as in Python's rbloom; m a multiple of 8 */
+    BLOOM_RBLOOM, /* (s / 2^32 mod 2^64) mod m; s = MurmurHash3_x64_128(id) as one number, then
+                     each time s * LCG + 1 mod 2^128, as in Python's rbloom; m a multiple of 8 */
+    /* The classes of other systems, one file each in formats/, with their rules. */
+    BLOOM_GO_BLOOM,
+    BLOOM_DATASKETCHES, /* with a seed of 64 bits */
+    BLOOM_NPM_BLOOM,    /* with a seed of 53 bits */
+    BLOOM_REDISBLOOM,
+    BLOOM_FASTBLOOM, /* with a key of 128 bits */
+    BLOOM_ORC,
+    BLOOM_CASSANDRA,
     BLOOM_SCHEMES, /* number of schemes */
 };
 
 /* "spark", "hadoop", "plain", "poly-abs", "poly-mod", "md5-random", "wide", "xxh64",
- * "hadoop-bloom", "spark-bloom", "spark-bloom-v2", "guava", "rbloom". */
+ * "hadoop-bloom", "spark-bloom", "spark-bloom-v2", "guava", "rbloom", "go-bloom", "datasketches",
+ * "npm-bloom", "redisbloom", "fastbloom", "orc", "cassandra". */
 const char *bloom_scheme_name(enum bloom_scheme scheme);
 enum bloom_result bloom_scheme_parse(const char *name, uint64_t size,
                                      enum bloom_scheme *out_scheme);
@@ -130,26 +140,32 @@ struct bloom_params {
     /* poly-abs, poly-mod: k seeds of BLOOM_SEED_BYTES, little-endian, borrowed. NULL: the scheme's
      * published seeds. */
     const uint8_t *seeds;
+    /* Seed of the hash, lower half first, in schemes that have one; else 0. spark-bloom-v2 has the
+     * low 32 bits of a signed one. */
+    uint64_t hash_seed[2];
 };
 
 /* Returns true if they are equal except for n: the union of such filters exists. */
 bool bloom_params_equal(const struct bloom_params *a, const struct bloom_params *b);
 
-/* How filters are sized, except for n; so filters of one sizing have the same k. */
+/* How filters are sized, except for n. Filters of one sizing have the same k, except where p is
+ * given and the scheme is that of another system's class: then m and k are what the class computes.
+ */
 struct bloom_sizing {
     enum bloom_scheme scheme;
     enum bloom_layout layout;
     uint32_t k;
     double p;    /* classic: determines m; else 0 */
     double bits; /* per id, if p is 0 */
+    uint64_t hash_seed[2];
     bool seeded; /* with custom seeds, in `seeds` */
-    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES];
+    uint8_t seeds[BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES];
 };
 
 /* A sizing for a false positive rate of p. classic: m = ceil(-n ln p / (ln 2)^2), k = ceil(-ln p /
- * ln 2), in IEEE doubles, as computed by Python. Block layouts: the fewest bits, and for block512
- * the k, with which bloom_expected_rate is at most p, including the uneven load of the blocks; p at
- * least 1e-10. */
+ * ln 2), in IEEE doubles, as computed by Python, or m and k of the class, and its default seed.
+ * Block layouts: the fewest bits, and for block512 the k, with which bloom_expected_rate is at most
+ * p, including the uneven load of the blocks; p at least 1e-10. */
 enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_layout layout,
                                         double p, struct bloom_sizing *out_sizing);
 /* A sizing for a number of bits per id, at least 1. k is optimal: round(bits * ln 2), at least 1;
@@ -157,9 +173,9 @@ enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_lay
  */
 enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_layout layout,
                                         double bits, struct bloom_sizing *out_sizing);
-/* Gives a sizing of poly-abs or poly-mod BLOOM_K_MAX custom seeds, of which the first k are used; a
- * sizing by bits gets the optimal k, for which the scheme may have too few seeds. Returns SEEDED
- * for other schemes. */
+/* Gives a sizing of poly-abs or poly-mod BLOOM_SEEDS_MAX custom seeds, of which the first k are
+ * used; a sizing by bits gets the optimal k, for which the scheme may have too few seeds. Returns
+ * SEEDED for other schemes. */
 enum bloom_result bloom_sizing_seed(struct bloom_sizing *sizing, const uint8_t *seeds);
 /* The params for n ids. m is rounded up to whole blocks, or words of the scheme. Seeds are borrowed
  * from the sizing. */
@@ -182,6 +198,10 @@ enum bloom_result bloom_params_check(const struct bloom_params *params);
 uint64_t bloom_m_max(const struct bloom_params *params);
 
 uint64_t bloom_bytes(uint64_t m); /* ceil(m / 8) */
+
+/* Bits of the seed of the scheme's hash: 32, 53, 64, 128, or 0. */
+uint32_t bloom_hash_seed_bits(enum bloom_scheme scheme);
+uint64_t bloom_class_seed(enum bloom_scheme scheme); /* that the class has by default, or 0 */
 
 /* Returns true if indexes have 64 bits, here and in batches: wide, spark-bloom-v2, guava, rbloom
  * and the block layouts. */
@@ -258,7 +278,7 @@ enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
 enum {
     BLOOM_SEGMENT_LOG2_MIN = 9,     /* sizes are powers of two: a segment has at least 64 bytes */
     BLOOM_SEGMENT_LOG2_MAX = 31,    /* and at most 256 MiB */
-    BLOOM_SEGMENT_HEADER_MAX = 128, /* size limit of the header of a segment */
+    BLOOM_SEGMENT_HEADER_MAX = 160, /* size limit of the header of a segment */
 };
 
 struct bloom_segment {
@@ -313,6 +333,7 @@ struct bloom_set {
     uint32_t k;           /* the largest k of all filters */
     bool mixed;           /* some filters have a smaller k */
     const uint8_t *seeds; /* of all filters; NULL: the scheme's published seeds */
+    uint64_t hash_seed[2];
     uint32_t count;
     bool wide;      /* see bloom_indexes_are_wide */
     uint8_t *bits;  /* all filters, contiguous; each begins at a multiple of 64 */

@@ -8,9 +8,9 @@
  *     a? scheme                   name
  *     a? layout                   name; in version 2, where it is not "classic", and in version 3
  *     cf n.8  cf m.8  ce k.4      big-endian
- *     c6 length.4  seeds          k seeds of 4 bytes, little-endian; in version 3 only
- *     cf checksum.8               XXH3-64 of the bits, seeded with XXH3-64 of all bytes above
- *     c6 length.4  bits           bit i is bit (i mod 8) of byte i / 8; unused bits 0 */
+ *     c6 length.4  seeds          k seeds of 4 bytes, or a hash seed of 16, little-endian; in
+ * version 3 only cf checksum.8               XXH3-64 of the bits, seeded with XXH3-64 of all bytes
+ * above c6 length.4  bits           bit i is bit (i mod 8) of byte i / 8; unused bits 0 */
 #include "jobs/bloom/coding.h"
 
 #define MAGIC                                                                                      \
@@ -27,13 +27,13 @@ enum {
 
 /* array, magic, version, names, n, m, k, seeds, checksum, length of the bits */
 static_assert(1 + MAGIC_SIZE + 1 + 2 * (1 + CODING_NAME_MAX) + 9 + 9 + 5 +
-                      (5 + BLOOM_K_MAX * BLOOM_SEED_BYTES) + 9 + 5 <=
+                      (5 + BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES) + 9 + 5 <=
                   BLOOM_HEADER_MAX,
               "a header with the longest names and all seeds fits");
 
 static uint8_t header_version_of(const struct bloom_params *params)
 {
-    if (params->seeds != NULL) return SEEDS_VERSION;
+    if (bloom_seeds_size(params) > 0) return SEEDS_VERSION;
     return params->layout == BLOOM_CLASSIC ? CLASSIC_VERSION : LAYOUT_VERSION;
 }
 
@@ -42,15 +42,15 @@ uint32_t bloom_header_size(const struct bloom_params *params)
     const uint8_t version = header_version_of(params);
     uint64_t names = 1 + strlen(bloom_scheme_name(params->scheme));
     if (version != CLASSIC_VERSION) names += 1 + strlen(bloom_layout_name(params->layout));
-    const uint64_t seeds = version == SEEDS_VERSION ? 5 + params->k * BLOOM_SEED_BYTES : 0;
+    const uint64_t seeds = version == SEEDS_VERSION ? 5 + bloom_seeds_size(params) : 0;
     return (uint32_t)(1 + MAGIC_SIZE + 1 + names + 9 + 9 + 5 + seeds + 9 + 5);
 }
 
 static uint8_t *put_header_seeds(uint8_t *at, const struct bloom_params *params)
 {
-    const uint32_t size = params->k * BLOOM_SEED_BYTES;
+    const uint32_t size = bloom_seeds_size(params);
     at = coding_put_number(at, CODING_BIN32, size, 4);
-    memcpy(at, params->seeds, size);
+    memcpy(at, params->seeds != NULL ? params->seeds : (const void *)params->hash_seed, size);
     return at + size;
 }
 
@@ -104,12 +104,23 @@ static void get_header_layout(struct coding_reader *reader, uint8_t version, enu
         reader->result = BLOOM_ERR_LAYOUT;
 }
 
-static const uint8_t *get_header_seeds(struct coding_reader *reader, uint32_t k)
+/* A hash seed of 0 has no field. */
+static void get_header_seeds(struct coding_reader *reader, struct bloom_params *out)
 {
     const uint64_t size = coding_get_number(reader, CODING_BIN32, 4);
-    if (reader->result == BLOOM_OK && (k > BLOOM_K_MAX || size != k * BLOOM_SEED_BYTES))
+    if (reader->result != BLOOM_OK) return;
+    const bool hash_seed = bloom_hash_seed_bits(out->scheme) > 0;
+    const uint64_t expected =
+        hash_seed ? sizeof out->hash_seed : (uint64_t)out->k * BLOOM_SEED_BYTES;
+    if (out->k > BLOOM_K_MAX || size != expected) reader->result = BLOOM_ERR_SEEDED;
+    const uint8_t *seeds = coding_take_bytes(reader, size);
+    if (seeds == NULL) return;
+    if (!hash_seed)
+        out->seeds = seeds;
+    else
+        memcpy(out->hash_seed, seeds, sizeof out->hash_seed);
+    if (hash_seed && (out->hash_seed[0] | out->hash_seed[1]) == 0)
         reader->result = BLOOM_ERR_SEEDED;
-    return coding_take_bytes(reader, size);
 }
 
 enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
@@ -127,7 +138,7 @@ enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
     params.n = coding_get_number(&reader, CODING_UINT64, 8);
     params.m = coding_get_number(&reader, CODING_UINT64, 8);
     params.k = (uint32_t)coding_get_number(&reader, CODING_UINT32, 4);
-    if (version == SEEDS_VERSION) params.seeds = get_header_seeds(&reader, params.k);
+    if (version == SEEDS_VERSION) get_header_seeds(&reader, &params);
     uint64_t header_size = (uint64_t)(reader.at - data);
     uint64_t checksum = coding_get_number(&reader, CODING_UINT64, 8);
     uint64_t length = coding_get_number(&reader, CODING_BIN32, 4);

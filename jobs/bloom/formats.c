@@ -1,296 +1,80 @@
-/* Every field of a header is checked separately, so that the error names the offset of the invalid
- * byte. Encoding and decoding of a format stand next to each other. */
+/* The table of all formats, and what they share: finding, writing and reading them, and the fields
+ * of their headers. Every field is checked separately, so that an error names the offset of the
+ * invalid byte. */
 #include "jobs/bloom/formats.h"
 
-#include "jobs/bloom/internal.h"
+#include "jobs/bloom/format.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-struct head {
-    const uint8_t *data; /* BLOOM_FORMAT_HEAD_MAX bytes, zeros after the end of the file */
-    uint64_t size;       /* of the file */
-    uint32_t end;        /* of the header */
-    uint64_t at;         /* of the field that was read last, for errors */
+const char format_truncated[] = "the header is truncated";
+const char format_no_bits[] = "the number of bits is not positive";
+
+static const struct format *const formats[BLOOM_FORMATS] = {
+    [BLOOM_FORMAT_BITS] = &format_bits,
+    [BLOOM_FORMAT_SPARK] = &format_spark,
+    [BLOOM_FORMAT_SPARK_V2] = &format_spark_v2,
+    [BLOOM_FORMAT_HADOOP] = &format_hadoop,
+    [BLOOM_FORMAT_GUAVA] = &format_guava,
+    [BLOOM_FORMAT_PARQUET] = &format_parquet,
+    [BLOOM_FORMAT_RBLOOM] = &format_rbloom,
+    [BLOOM_FORMAT_GO_BLOOM] = &format_go_bloom,
+    [BLOOM_FORMAT_GO_BLOOM_JSON] = &format_go_bloom_json,
+    [BLOOM_FORMAT_DATASKETCHES] = &format_datasketches,
+    [BLOOM_FORMAT_NPM_BLOOM] = &format_npm_bloom,
+    [BLOOM_FORMAT_REDISBLOOM] = &format_redisbloom,
+    [BLOOM_FORMAT_FASTBLOOM] = &format_fastbloom,
+    [BLOOM_FORMAT_ORC] = &format_orc,
+    [BLOOM_FORMAT_CASSANDRA] = &format_cassandra,
 };
 
-struct format {
-    const char *name, *program;
-    enum bloom_scheme scheme;
-    enum bloom_layout layout;
-    bool words;
-    uint64_t m_max;
-    uint32_t (*encode)(const struct bloom_params *params, uint8_t *out);
-    const char *(*decode)(struct head *head, struct bloom_params *params);
-};
-
-static const char *const truncated = "the header is truncated";
-static const char *const no_bits = "the number of bits is not positive";
-
-/* ---- Numbers */
-
-static uint32_t put_big_endian_bytes(uint8_t *out, uint64_t value, uint32_t size)
-{
-    for (uint32_t i = 0; i < size; i++) out[i] = (uint8_t)(value >> 8 * (size - 1 - i));
-    return size;
-}
-
-/* Reads the next `size` bytes; false: the file ends before. */
-static bool get_big_endian_bytes(struct head *head, uint32_t size, uint64_t *out)
-{
-    *out = 0;
-    head->at = head->end;
-    if (head->size < head->end + size) {
-        head->at = head->size;
-        return false;
-    }
-    assert(head->end + size <= BLOOM_FORMAT_HEAD_MAX);
-    for (uint32_t i = 0; i < size; i++) *out = *out << 8 | head->data[head->end++];
-    return true;
-}
-
-static bool get_java_int(struct head *head, int64_t *out)
-{
-    uint64_t value;
-    bool there = get_big_endian_bytes(head, 4, &value);
-    *out = (int32_t)(uint32_t)value;
-    return there;
-}
-
-static const char *check_hash_count(int64_t k, struct bloom_params *params)
-{
-    if (k < 1) return "the number of hashes is not positive";
-    if (k > BLOOM_K_MAX) return "there are more than 64 hashes, the limit";
-    params->k = (uint32_t)k;
-    return NULL;
-}
-
-static const char *get_hash_count(struct head *head, struct bloom_params *params)
-{
-    int64_t k;
-    return get_java_int(head, &k) ? check_hash_count(k, params) : truncated;
-}
-
-static const char *get_bits_as_words(struct head *head, struct bloom_params *params)
-{
-    int64_t words;
-    if (!get_java_int(head, &words)) return truncated;
-    params->m = words > 0 ? (uint64_t)words * 64 : 0;
-    return words > 0 ? NULL : no_bits;
-}
-
-/* ---- Spark: BitArray, BloomFilterImpl, BloomFilterImplV2 of org.apache.spark.util.sketch */
-
-enum { SPARK_V1 = 1, SPARK_V2 = 2 };
-
-static uint32_t spark_encode(const struct bloom_params *params, uint8_t *out)
-{
-    uint32_t size = put_big_endian_bytes(out, SPARK_V1, 4);
-    size += put_big_endian_bytes(out + size, params->k, 4);
-    return size + put_big_endian_bytes(out + size, params->m / 64, 4);
-}
-
-static const char *spark_decode(struct head *head, struct bloom_params *params)
-{
-    int64_t version;
-    if (!get_java_int(head, &version)) return truncated;
-    if (version == SPARK_V2) return "it has version 2: use --format spark-v2";
-    if (version != SPARK_V1) return "its version is unknown";
-    const char *wrong = get_hash_count(head, params);
-    return wrong != NULL ? wrong : get_bits_as_words(head, params);
-}
-
-static uint32_t spark_v2_encode(const struct bloom_params *params, uint8_t *out)
-{
-    uint32_t size = put_big_endian_bytes(out, SPARK_V2, 4);
-    size += put_big_endian_bytes(out + size, params->k, 4);
-    size += put_big_endian_bytes(out + size, 0, 4);
-    return size + put_big_endian_bytes(out + size, params->m / 64, 4);
-}
-
-static const char *spark_v2_decode(struct head *head, struct bloom_params *params)
-{
-    int64_t version, seed;
-    if (!get_java_int(head, &version)) return truncated;
-    if (version == SPARK_V1) return "it has version 1: use --format spark";
-    if (version != SPARK_V2) return "its version is unknown";
-    const char *wrong = get_hash_count(head, params);
-    if (wrong != NULL) return wrong;
-    if (!get_java_int(head, &seed)) return truncated;
-    return seed != 0 ? "its seed is not 0, the only one that is supported"
-                     : get_bits_as_words(head, params);
-}
-
-/* ---- Hadoop: org.apache.hadoop.util.bloom.BloomFilter */
-
-enum { HADOOP_VERSION = -1, HADOOP_JENKINS = 0, HADOOP_MURMUR = 1 };
-
-static uint32_t hadoop_encode(const struct bloom_params *params, uint8_t *out)
-{
-    uint32_t size = put_big_endian_bytes(out, (uint64_t)HADOOP_VERSION, 4);
-    size += put_big_endian_bytes(out + size, params->k, 4);
-    size += put_big_endian_bytes(out + size, HADOOP_MURMUR, 1);
-    return size + put_big_endian_bytes(out + size, params->m, 4);
-}
-
-static const char *hadoop_decode(struct head *head, struct bloom_params *params)
-{
-    int64_t version, m;
-    uint64_t hash;
-    if (!get_java_int(head, &version)) return truncated;
-    if (version > 0)
-        return "it has the old version, whose hash is Jenkins; only Murmur is supported";
-    if (version != HADOOP_VERSION) return "its version is unknown";
-    const char *wrong = get_hash_count(head, params);
-    if (wrong != NULL) return wrong;
-    if (!get_big_endian_bytes(head, 1, &hash)) return truncated;
-    if (hash == HADOOP_JENKINS) return "its hash is Jenkins; only Murmur is supported";
-    if (hash != HADOOP_MURMUR) return "its hash is unknown; only Murmur is supported";
-    if (!get_java_int(head, &m)) return truncated;
-    params->m = m > 0 ? (uint64_t)m : 0;
-    return m > 0 ? NULL : no_bits;
-}
-
-/* ---- Guava: com.google.common.hash.BloomFilter */
-
-enum { GUAVA_MITZ_32 = 0, GUAVA_MITZ_64 = 1 };
-
-static uint32_t guava_encode(const struct bloom_params *params, uint8_t *out)
-{
-    uint32_t size = put_big_endian_bytes(out, GUAVA_MITZ_64, 1);
-    size += put_big_endian_bytes(out + size, params->k, 1);
-    return size + put_big_endian_bytes(out + size, params->m / 64, 4);
-}
-
-static const char *guava_decode(struct head *head, struct bloom_params *params)
-{
-    uint64_t strategy, k;
-    if (!get_big_endian_bytes(head, 1, &strategy)) return truncated;
-    if (strategy == GUAVA_MITZ_32)
-        return "its strategy is MURMUR128_MITZ_32; only MURMUR128_MITZ_64 is supported";
-    if (strategy != GUAVA_MITZ_64) return "its strategy is unknown";
-    if (!get_big_endian_bytes(head, 1, &k)) return truncated;
-    const char *wrong = check_hash_count((int64_t)k, params);
-    return wrong != NULL ? wrong : get_bits_as_words(head, params);
-}
-
-/* ---- Parquet: BloomFilterHeader of parquet.thrift, in Thrift's compact protocol */
-
-/* After the number of bytes: SPLIT_BLOCK, XXHASH, UNCOMPRESSED, each a union with an empty struct;
- * and the end of the header. */
-static const uint8_t parquet_kinds[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
-enum { PARQUET_BYTES_FIELD = 0x15, PARQUET_BYTES_MAX = 128 << 20 };
-
-static uint32_t parquet_encode(const struct bloom_params *params, uint8_t *out)
-{
-    uint64_t zigzag = params->m / 8 * 2;
-    uint32_t size = 0;
-    out[size++] = PARQUET_BYTES_FIELD;
-    for (; zigzag > 0x7f; zigzag >>= 7) out[size++] = (uint8_t)(zigzag | 0x80);
-    out[size++] = (uint8_t)zigzag;
-    memcpy(out + size, parquet_kinds, sizeof parquet_kinds);
-    return size + (uint32_t)sizeof parquet_kinds;
-}
-
-static const char *parquet_decode(struct head *head, struct bloom_params *params)
-{
-    uint64_t byte = 0x80, zigzag = 0;
-    if (!get_big_endian_bytes(head, 1, &byte)) return truncated;
-    if (byte != PARQUET_BYTES_FIELD) return "the header does not begin with the number of bytes";
-    const uint64_t at = head->end;
-    for (uint32_t shift = 0; byte >= 0x80 || shift == 0; shift += 7) {
-        if (!get_big_endian_bytes(head, 1, &byte)) return truncated;
-        if (shift > 28 || (shift > 0 && byte == 0)) return "the number of bytes is invalid";
-        zigzag |= (byte & 0x7f) << shift;
-    }
-    for (uint32_t i = 0; i < sizeof parquet_kinds; i++) {
-        if (!get_big_endian_bytes(head, 1, &byte)) return truncated;
-        if (byte != parquet_kinds[i])
-            return "only the algorithm BLOCK, the hash XXHASH, and no compression are supported";
-    }
-    head->at = at;
-    params->k = BLOOM_K_SPLIT;
-    params->m = zigzag / 2 * 8;
-    if (zigzag == 0 || zigzag % 2 != 0) return "the number of bytes is not positive";
-    if (zigzag / 2 > PARQUET_BYTES_MAX) return "there are more than 128 MiB, the limit of Parquet";
-    return params->m % 256 == 0 ? NULL : "the number of bytes is not a multiple of 32";
-}
-
-/* ---- rbloom: Bloom.save */
-
-static uint32_t rbloom_encode(const struct bloom_params *params, uint8_t *out)
-{
-    for (uint32_t i = 0; i < 8; i++) out[i] = (uint8_t)((uint64_t)params->k >> 8 * i);
-    return 8;
-}
-
-static const char *rbloom_decode(struct head *head, struct bloom_params *params)
-{
-    uint64_t k;
-    if (!get_big_endian_bytes(head, 8, &k)) return truncated;
-    k = __builtin_bswap64(k);
-    const char *wrong = check_hash_count(k > BLOOM_K_MAX ? BLOOM_K_MAX + 1 : (int64_t)k, params);
-    if (wrong != NULL) return wrong;
-    head->at = head->size;
-    params->m = (head->size - head->end) * 8;
-    return params->m > 0 ? NULL : "it has no bits";
-}
-
-/* ---- Arrays of bits */
-
-static uint32_t raw_bits_encode(const struct bloom_params *params, uint8_t *out)
-{
-    (void)params;
-    (void)out;
-    return 0;
-}
-
-static const char *raw_bits_decode(struct head *head, struct bloom_params *params)
-{
-    head->at = head->size;
-    if (params->m == 0) params->m = head->size * 8;
-    return params->m > 0 ? NULL : "it has no bits";
-}
-
-/* ---- All formats */
-
-static const struct format formats[BLOOM_FORMATS] = {
-    [BLOOM_FORMAT_BITS] = {"bits", "a raw array of bits", BLOOM_SCHEMES, BLOOM_CLASSIC, false,
-                           BLOOM_M_MAX, raw_bits_encode, raw_bits_decode},
-    [BLOOM_FORMAT_SPARK] = {"spark", "Spark's BloomFilter, version 1", BLOOM_SPARK_BLOOM,
-                            BLOOM_CLASSIC, true, INT32_MAX, spark_encode, spark_decode},
-    [BLOOM_FORMAT_SPARK_V2] = {"spark-v2", "Spark's BloomFilter, version 2", BLOOM_SPARK_BLOOM_V2,
-                               BLOOM_CLASSIC, true, BLOOM_M_MAX, spark_v2_encode, spark_v2_decode},
-    [BLOOM_FORMAT_HADOOP] = {"hadoop", "Hadoop's BloomFilter", BLOOM_HADOOP_BLOOM, BLOOM_CLASSIC,
-                             false, INT32_MAX, hadoop_encode, hadoop_decode},
-    [BLOOM_FORMAT_GUAVA] = {"guava", "Guava's BloomFilter", BLOOM_GUAVA, BLOOM_CLASSIC, true,
-                            BLOOM_M_MAX, guava_encode, guava_decode},
-    [BLOOM_FORMAT_PARQUET] = {"parquet", "a Parquet Bloom filter", BLOOM_XXH64, BLOOM_SPLIT_BLOCK,
-                              false, (uint64_t)PARQUET_BYTES_MAX * 8, parquet_encode,
-                              parquet_decode},
-    [BLOOM_FORMAT_RBLOOM] = {"rbloom", "rbloom's Bloom", BLOOM_RBLOOM, BLOOM_CLASSIC, false,
-                             BLOOM_M_MAX, rbloom_encode, rbloom_decode},
-};
-
-static const struct format *bloom_format_row(enum bloom_format format)
+static const struct format *format_row(enum bloom_format format)
 {
     assert((unsigned)format < BLOOM_FORMATS);
-    return &formats[format];
+    return formats[format];
 }
+
+/* Those of one scheme differ only in the file. */
+static const struct format *const formats_of_schemes[BLOOM_SCHEMES] = {
+    [BLOOM_HADOOP_BLOOM] = &format_hadoop,
+    [BLOOM_SPARK_BLOOM] = &format_spark,
+    [BLOOM_SPARK_BLOOM_V2] = &format_spark_v2,
+    [BLOOM_GUAVA] = &format_guava,
+    [BLOOM_RBLOOM] = &format_rbloom,
+    [BLOOM_GO_BLOOM] = &format_go_bloom,
+    [BLOOM_DATASKETCHES] = &format_datasketches,
+    [BLOOM_NPM_BLOOM] = &format_npm_bloom,
+    [BLOOM_REDISBLOOM] = &format_redisbloom,
+    [BLOOM_FASTBLOOM] = &format_fastbloom,
+    [BLOOM_ORC] = &format_orc,
+    [BLOOM_CASSANDRA] = &format_cassandra,
+};
+
+/* NULL: it is no class's. */
+static const struct format *format_of_scheme(enum bloom_scheme scheme)
+{
+    assert((unsigned)scheme < BLOOM_SCHEMES);
+    return formats_of_schemes[scheme];
+}
+
+/* ---- Properties */
 
 const char *bloom_format_name(enum bloom_format format)
 {
-    return bloom_format_row(format)->name;
+    return format_row(format)->name;
 }
 
 const char *bloom_format_program(enum bloom_format format)
 {
-    return bloom_format_row(format)->program;
+    return format_row(format)->program;
 }
 
 bool bloom_format_parse(const char *name, uint64_t size, enum bloom_format *out_format)
 {
     for (unsigned i = 0; i < BLOOM_FORMATS; i++) {
-        if (strlen(formats[i].name) != size || memcmp(formats[i].name, name, size) != 0) continue;
+        if (strlen(formats[i]->name) != size || memcmp(formats[i]->name, name, size) != 0) continue;
         *out_format = (enum bloom_format)i;
         return true;
     }
@@ -300,84 +84,477 @@ bool bloom_format_parse(const char *name, uint64_t size, enum bloom_format *out_
 enum bloom_scheme bloom_format_scheme(enum bloom_format format)
 {
     assert(format != BLOOM_FORMAT_BITS);
-    return bloom_format_row(format)->scheme;
+    return format_row(format)->scheme;
 }
 
 enum bloom_layout bloom_format_layout(enum bloom_format format)
 {
     assert(format != BLOOM_FORMAT_BITS);
-    return bloom_format_row(format)->layout;
+    return format_row(format)->layout;
 }
 
 bool bloom_format_fits(enum bloom_format format, const struct bloom_params *params)
 {
-    const struct format *f = bloom_format_row(format);
+    const struct format *f = format_row(format);
     return format == BLOOM_FORMAT_BITS ||
            (params->scheme == f->scheme && params->layout == f->layout);
 }
 
 uint64_t bloom_format_m_max(enum bloom_format format)
 {
-    return bloom_format_row(format)->m_max;
+    return format_row(format)->m_max;
 }
 
-uint32_t bloom_format_encode_head(enum bloom_format format, const struct bloom_params *params,
-                                  uint8_t out[BLOOM_FORMAT_HEAD_MAX])
+bool bloom_class_size(enum bloom_scheme scheme, double n, double p, double *out_m, double *out_k)
 {
-    const struct format *f = bloom_format_row(format);
+    const struct format *f = format_of_scheme(scheme);
+    if (f == NULL || f->size_rule == NULL) return false;
+    assert(n >= 1 && p > 0 && p < 1);
+    f->size_rule(n, p, out_m, out_k);
+    return true;
+}
+
+uint64_t bloom_class_seed(enum bloom_scheme scheme)
+{
+    const struct format *f = format_of_scheme(scheme);
+    return f != NULL ? f->default_seed : 0;
+}
+
+void bloom_scheme_id_sizes(enum bloom_scheme scheme, uint32_t *out_min, uint32_t *out_max)
+{
+    const struct format *f = format_of_scheme(scheme);
+    *out_min = f != NULL ? f->id_min : 0;
+    *out_max = f != NULL ? f->id_max : 0;
+}
+
+void bloom_format_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                          uint64_t *out_indexes)
+{
+    const struct format *f = format_of_scheme(params->scheme);
+    assert(f != NULL && f->indexes != NULL && params->m > 0 && params->k <= BLOOM_K_MAX);
+    f->indexes(params, id, size, out_indexes);
+}
+
+double format_bits_for_rate(double n, double p)
+{
+    const double ln2 = log(2);
+    return ceil(-n * log(p) / (ln2 * ln2));
+}
+
+double format_round_up(double m, double unit)
+{
+    return ceil(m / unit) * unit;
+}
+
+/* ---- Fields */
+
+uint32_t format_put_big_endian(uint8_t *out, uint64_t value, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++) out[i] = (uint8_t)(value >> 8 * (size - 1 - i));
+    return size;
+}
+
+uint32_t format_put_little_endian(uint8_t *out, uint64_t value, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i++) out[i] = (uint8_t)(value >> 8 * i);
+    return size;
+}
+
+uint32_t format_put_f64(uint8_t *out, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return format_put_little_endian(out, bits, sizeof bits);
+}
+
+bool format_get_big_endian(struct head *head, uint32_t size, uint64_t *out)
+{
+    *out = 0;
+    head->at = head->end;
+    assert(size <= 8 && head->end <= head->size);
+    if (head->have - head->end < size) {
+        head->at = head->size;
+        return false;
+    }
+    for (uint32_t i = 0; i < size; i++) *out = *out << 8 | head->data[head->end++];
+    return true;
+}
+
+bool format_get_little_endian(struct head *head, uint32_t size, uint64_t *out)
+{
+    const bool there = format_get_big_endian(head, size, out);
+    *out = size == 0 ? 0 : __builtin_bswap64(*out) >> (64 - 8 * size);
+    return there;
+}
+
+bool format_get_java_int(struct head *head, int64_t *out)
+{
+    uint64_t value;
+    bool there = format_get_big_endian(head, 4, &value);
+    *out = (int32_t)(uint32_t)value;
+    return there;
+}
+
+uint32_t format_put_varint(uint8_t *out, uint64_t value)
+{
+    uint32_t size = 0;
+    for (; value > 0x7f; value >>= 7) out[size++] = (uint8_t)(value | 0x80);
+    out[size++] = (uint8_t)value;
+    return size;
+}
+
+const char *format_get_varint(struct head *head, uint64_t *out)
+{
+    uint64_t byte = 0x80;
+    *out = 0;
+    for (uint32_t shift = 0; byte >= 0x80; shift += 7) {
+        if (!format_get_big_endian(head, 1, &byte)) return format_truncated;
+        if (shift > 56 || (shift > 0 && byte == 0)) return "the number is invalid";
+        *out |= (byte & 0x7f) << shift;
+    }
+    return NULL;
+}
+
+uint32_t format_put_text(uint8_t *out, const char *text)
+{
+    const size_t size = strlen(text);
+    assert(size < BLOOM_FORMAT_HEAD_MAX);
+    memcpy(out, text, size);
+    return (uint32_t)size;
+}
+
+uint32_t format_put_decimal(uint8_t *out, uint64_t value)
+{
+    char text[24];
+    const int size = snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    assert(size > 0 && size < (int)sizeof text);
+    memcpy(out, text, (size_t)size);
+    return (uint32_t)size;
+}
+
+static void skip_white_space(struct head *head)
+{
+    while (head->end < head->have && memchr(" \t\r\n", head->data[head->end], 4) != NULL)
+        head->end++;
+    head->at = head->end;
+}
+
+const char *format_get_text(struct head *head, const char *text)
+{
+    const uint64_t size = strlen(text);
+    skip_white_space(head);
+    const uint64_t left = head->have - head->end, seen = left < size ? left : size;
+    if (memcmp(head->data + head->end, text, seen) != 0) return "another name or sign is expected";
+    if (seen < size) {
+        head->at = head->size;
+        return format_truncated;
+    }
+    head->end += size;
+    return NULL;
+}
+
+const char *format_get_member(struct head *head, const char *name)
+{
+    const char *wrong = format_get_text(head, name);
+    return wrong != NULL ? wrong : format_get_text(head, ":");
+}
+
+const char *format_get_decimal(struct head *head, uint64_t *out)
+{
+    uint32_t digits = 0;
+    skip_white_space(head);
+    *out = 0;
+    for (; head->end < head->have && (uint8_t)(head->data[head->end] - '0') < 10; head->end++) {
+        const uint64_t digit = (uint64_t)head->data[head->end] - '0';
+        if (digits++ > 0 && *out == 0) return "the number is invalid";
+        if (__builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, digit, out))
+            return "the number is too large";
+    }
+    return digits == 0 ? "a whole number is expected" : NULL;
+}
+
+const char *format_check_k(uint64_t k, struct bloom_params *params)
+{
+    if (k == 0) return "the number of hashes is not positive";
+    if (k > BLOOM_K_MAX) return "there are more than 255 hashes, the limit";
+    params->k = (uint32_t)k;
+    return NULL;
+}
+
+const char *format_check_java_k(int64_t k, struct bloom_params *params)
+{
+    return format_check_k(k > 0 ? (uint64_t)k : 0, params);
+}
+
+const char *format_get_java_k(struct head *head, struct bloom_params *params)
+{
+    int64_t k;
+    return format_get_java_int(head, &k) ? format_check_java_k(k, params) : format_truncated;
+}
+
+const char *format_get_java_words(struct head *head, struct bloom_params *params)
+{
+    int64_t words;
+    if (!format_get_java_int(head, &words)) return format_truncated;
+    params->m = words > 0 ? (uint64_t)words * 64 : 0;
+    return words > 0 ? NULL : format_no_bits;
+}
+
+/* ---- Bodies */
+
+enum { WORD = 8, GROUP = 3, GROUP_TEXT = 4 }; /* of base64 */
+
+static const char base64_digits[2][65] = {
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"};
+
+static bool has_words(const struct format *f)
+{
+    return f->body == FORMAT_WORDS || f->body == FORMAT_BASE64_OF_WORDS;
+}
+
+static bool is_base64(const struct format *f)
+{
+    return f->body == FORMAT_BASE64 || f->body == FORMAT_BASE64_OF_WORDS;
+}
+
+/* Before it is base64. */
+static uint64_t payload_size(const struct format *f, uint64_t m)
+{
+    const uint64_t size = has_words(f) ? bloom_round_up(m, 64) / 8 : bloom_bytes(m);
+    return f->body == FORMAT_BASE64_OF_WORDS ? WORD + size : size;
+}
+
+static uint64_t body_size(const struct format *f, uint64_t m)
+{
+    const uint64_t size = payload_size(f, m);
+    return is_base64(f) ? bloom_round_up(size, GROUP) / GROUP * GROUP_TEXT : size;
+}
+
+static void swap_words(uint8_t *out, const uint8_t *in, uint64_t size)
+{
+    assert(size % WORD == 0);
+    for (uint64_t at = 0; at < size; at += WORD) {
+        uint64_t word;
+        memcpy(&word, in + at, sizeof word);
+        word = __builtin_bswap64(word);
+        memcpy(out + at, &word, sizeof word);
+    }
+}
+
+/* Encodes `size` bytes, at most 3, as a group; fewer are padded. */
+static void put_group(const char *digits, const uint8_t *in, uint32_t size, uint8_t *out)
+{
+    assert(size > 0 && size <= GROUP);
+    const uint32_t b = size > 1 ? in[1] : 0, c = size > 2 ? in[2] : 0;
+    const uint32_t all = (uint32_t)in[0] << 16 | b << 8 | c;
+    for (uint32_t i = 0; i < GROUP_TEXT; i++)
+        out[i] = i <= size ? (uint8_t)digits[all >> (18 - 6 * i) & 63] : '=';
+}
+
+/* Encodes carry and bytes; keeps those after the last whole group. */
+static uint64_t put_base64(struct bloom_format_writer *w, const uint8_t *in, uint64_t size,
+                           uint8_t *out)
+{
+    const char *digits = base64_digits[format_row(w->format)->body == FORMAT_BASE64_OF_WORDS];
+    uint64_t at = 0, used = 0;
+    assert(w->carried < GROUP);
+    while (w->carried > 0 && w->carried < GROUP && at < size) w->carry[w->carried++] = in[at++];
+    if (w->carried == GROUP) {
+        put_group(digits, w->carry, GROUP, out);
+        used = GROUP_TEXT;
+        w->carried = 0;
+    }
+    for (; w->carried == 0 && size - at >= GROUP; at += GROUP, used += GROUP_TEXT)
+        put_group(digits, in + at, GROUP, out + used);
+    while (at < size) w->carry[w->carried++] = in[at++];
+    return used;
+}
+
+uint32_t bloom_format_begin(struct bloom_format_writer *w, enum bloom_format format,
+                            const struct bloom_params *params, uint8_t out[BLOOM_FORMAT_HEAD_MAX])
+{
+    const struct format *f = format_row(format);
+    uint8_t word[WORD];
+    *w = (struct bloom_format_writer){.format = format, .params = *params};
     assert(bloom_format_fits(format, params) && params->m > 0 && params->m <= f->m_max);
-    assert(!f->words || params->m % 64 == 0);
     uint32_t size = f->encode(params, out);
+    format_put_big_endian(word, params->m, WORD);
+    if (f->body == FORMAT_BASE64_OF_WORDS)
+        size += (uint32_t)put_base64(w, word, sizeof word, out + size);
     assert(size <= BLOOM_FORMAT_HEAD_MAX);
     return size;
 }
 
-void bloom_format_convert(enum bloom_format format, uint8_t *bits, uint64_t size)
+uint64_t bloom_format_write(struct bloom_format_writer *w, const uint8_t *bits, uint64_t size,
+                            uint8_t *out)
 {
-    if (!bloom_format_row(format)->words) return;
-    assert(size % BLOOM_FORMAT_WORD == 0);
-    for (uint64_t at = 0; at < size; at += BLOOM_FORMAT_WORD) {
-        uint64_t word;
-        memcpy(&word, bits + at, sizeof word);
-        word = __builtin_bswap64(word);
-        memcpy(bits + at, &word, sizeof word);
+    const struct format *f = format_row(w->format);
+    if (f->body == FORMAT_BYTES) {
+        memcpy(out, bits, size);
+        return size;
     }
+    if (f->body == FORMAT_BASE64) return put_base64(w, bits, size, out);
+    const uint64_t whole = size / WORD * WORD, left = size - whole;
+    uint8_t last[WORD] = {0}, word[WORD];
+    uint64_t used = 0;
+    for (uint64_t at = 0; f->body == FORMAT_BASE64_OF_WORDS && at < whole; at += WORD) {
+        swap_words(word, bits + at, WORD);
+        used += put_base64(w, word, WORD, out + used);
+    }
+    if (f->body == FORMAT_WORDS) {
+        swap_words(out, bits, whole);
+        used = whole;
+    }
+    if (left == 0) return used;
+    memcpy(last, bits + whole, left);
+    swap_words(word, last, WORD);
+    if (f->body == FORMAT_BASE64_OF_WORDS) return used + put_base64(w, word, WORD, out + used);
+    memcpy(out + used, word, WORD);
+    return used + WORD;
+}
+
+uint32_t bloom_format_end(struct bloom_format_writer *w, uint8_t out[BLOOM_FORMAT_HEAD_MAX])
+{
+    const struct format *f = format_row(w->format);
+    uint32_t size = 0;
+    if (w->carried > 0) {
+        put_group(base64_digits[f->body == FORMAT_BASE64_OF_WORDS], w->carry, w->carried, out);
+        size = GROUP_TEXT;
+    }
+    if (f->encode_trailer != NULL) size += f->encode_trailer(&w->params, out + size);
+    assert(size <= BLOOM_FORMAT_HEAD_MAX);
+    return size;
+}
+
+/* Decodes base64 in place, where exactly `payload` bytes are expected. */
+static const char *get_base64(const struct format *f, uint8_t *text, uint64_t payload,
+                              uint64_t *out_at)
+{
+    uint8_t value[256];
+    const char *digits = base64_digits[f->body == FORMAT_BASE64_OF_WORDS];
+    const uint64_t size = bloom_round_up(payload, GROUP) / GROUP * GROUP_TEXT;
+    const uint64_t pad = (GROUP - payload % GROUP) % GROUP;
+    uint8_t *out = text;
+    memset(value, 0xff, sizeof value);
+    for (uint8_t i = 0; i < 64; i++) value[(uint8_t)digits[i]] = i;
+    for (uint64_t at = 0; at < size; at += GROUP_TEXT) {
+        const uint64_t padded = at + GROUP_TEXT == size ? pad : 0;
+        uint32_t all = 0;
+        for (uint64_t i = 0; i < GROUP_TEXT; i++) {
+            const uint8_t byte = text[at + i], digit = value[byte];
+            *out_at = at + i;
+            if (i >= GROUP_TEXT - padded ? byte != '=' : digit == 0xff) return "invalid base64";
+            all = all << 6 | (digit & 63 & (i >= GROUP_TEXT - padded ? 0u : 63u));
+        }
+        if (padded > 0 && (all & ((1u << 8 * padded) - 1)) != 0) return "invalid base64";
+        for (uint64_t i = 0; i < GROUP - padded; i++) *out++ = (uint8_t)(all >> (16 - 8 * i));
+    }
+    return NULL;
+}
+
+/* Converts the body at `data` to the bits of a filter, in place, which begin at *out_bits. */
+static const char *convert_body(const struct format *f, uint8_t *data, uint64_t m,
+                                uint8_t **out_bits, uint64_t *out_at)
+{
+    uint64_t size = payload_size(f, m), first;
+    const char *wrong = is_base64(f) ? get_base64(f, data, size, out_at) : NULL;
+    if (wrong != NULL) return wrong;
+    *out_bits = data;
+    if (f->body == FORMAT_BASE64_OF_WORDS) {
+        memcpy(&first, data, sizeof first);
+        *out_at = 0;
+        if (__builtin_bswap64(first) != m) return "the bits are not as many as the header says";
+        *out_bits += WORD;
+        size -= WORD;
+    }
+    if (has_words(f)) swap_words(*out_bits, *out_bits, size);
+    *out_at = body_size(f, m) - 1;
+    const uint8_t *bits = *out_bits;
+    bool unused = m % 8 != 0 && bits[m / 8] >> m % 8 != 0;
+    for (uint64_t at = bloom_bytes(m); at < size; at++) unused = unused || bits[at] != 0;
+    return unused ? "a bit after the last one is set" : NULL;
+}
+
+/* ---- Files */
+
+static const char *decode_head(const struct format *f, struct head *head,
+                               struct bloom_params *params)
+{
+    const uint64_t n = params->n;
+    if (f != &format_bits)
+        *params = (struct bloom_params){.scheme = f->scheme, .layout = f->layout};
+    const char *wrong = f->decode(head, params);
+    if (n > 0 || params->n > INT64_MAX) params->n = n;
+    if (wrong != NULL) return wrong;
+    assert(params->m > 0 && head->end <= head->size);
+    if (params->m > f->m_max) return "it has more bits than the scheme can index";
+    const uint64_t left = head->size - head->end, body = body_size(f, params->m);
+    head->at = left < body ? head->size : head->end + body;
+    if (left < body) return "the bits are truncated";
+    return left > body && f->decode_trailer == NULL ? "bytes follow the bits" : NULL;
+}
+
+static const char *decode_trailer(const struct format *f, struct head *head,
+                                  struct bloom_params *params)
+{
+    if (f->decode_trailer == NULL) return NULL;
+    head->end += body_size(f, params->m);
+    head->have = head->size;
+    const char *wrong = f->decode_trailer(head, params);
+    if (wrong != NULL) return wrong;
+    if (is_base64(f)) skip_white_space(head);
+    head->at = head->end;
+    return head->end < head->size ? "bytes follow the filter" : NULL;
+}
+
+static struct head head_of_file(const uint8_t *data, uint64_t size)
+{
+    const uint64_t have = size < BLOOM_FORMAT_HEAD_MAX ? size : BLOOM_FORMAT_HEAD_MAX;
+    return (struct head){.data = data, .have = have, .size = size};
 }
 
 const char *bloom_format_decode_head(enum bloom_format format, const uint8_t *data, uint64_t size,
-                                     struct bloom_params *params, uint32_t *out_head,
-                                     uint64_t *out_at)
+                                     struct bloom_params *params, uint64_t *out_at)
 {
-    const struct format *f = bloom_format_row(format);
-    struct head head = {.data = data, .size = size};
-    if (format != BLOOM_FORMAT_BITS)
-        *params = (struct bloom_params){.scheme = f->scheme, .n = params->n, .layout = f->layout};
-    const char *wrong = f->decode(&head, params);
+    struct head head = head_of_file(data, size);
+    const char *wrong = decode_head(format_row(format), &head, params);
     *out_at = head.at;
-    if (wrong != NULL) return wrong;
-    assert(params->m > 0 && head.end <= size);
-    if (params->m > f->m_max) return "it has more bits than the scheme can index";
-    const uint64_t whole = head.end + bloom_bytes(params->m);
-    *out_head = head.end;
-    *out_at = size < whole ? size : whole;
-    if (size < whole) return "the bits are truncated";
-    return size > whole ? "bytes follow the bits" : NULL;
+    return wrong;
 }
 
 const char *bloom_format_decode(enum bloom_format format, uint8_t *data, uint64_t size,
                                 const struct bloom_params *params, struct bloom_filter *out_view,
                                 uint64_t *out_at)
 {
-    uint32_t head = 0;
+    const struct format *f = format_row(format);
+    struct head head = head_of_file(data, size);
     *out_view = (struct bloom_filter){.params = *params};
-    const char *wrong =
-        bloom_format_decode_head(format, data, size, &out_view->params, &head, out_at);
+    struct bloom_params *own = &out_view->params;
+    const char *wrong = decode_head(f, &head, own);
+    const uint64_t body = head.end;
+    if (wrong == NULL) wrong = decode_trailer(f, &head, own);
+    *out_at = head.at;
     if (wrong != NULL) return wrong;
-    const uint64_t m = out_view->params.m;
-    uint8_t *bits = data + head;
-    *out_at = size - 1;
-    if (m % 8 != 0 && bits[m / 8] >> m % 8 != 0) return "a bit after the last one is set";
-    bloom_format_convert(format, bits, size - head);
-    out_view->bits = bits;
-    return NULL;
+    uint64_t at = 0;
+    wrong = convert_body(f, data + body, own->m, &out_view->bits, &at);
+    *out_at = body + at;
+    if (wrong != NULL) out_view->bits = NULL;
+    return wrong;
+}
+
+uint32_t bloom_format_detect(const uint8_t *data, uint64_t size,
+                             enum bloom_format out_formats[BLOOM_FORMATS])
+{
+    uint32_t count = 0;
+    for (unsigned i = BLOOM_FORMAT_BITS + 1; i < BLOOM_FORMATS; i++) {
+        struct head head = head_of_file(data, size);
+        struct bloom_params params = {.n = 0};
+        if (decode_head(formats[i], &head, &params) == NULL)
+            out_formats[count++] = (enum bloom_format)i;
+    }
+    /* Any bytes after a small number are a file of rbloom, which does not have its length. */
+    for (uint32_t i = 0; count > 1 && i < count; i++)
+        if (out_formats[i] == BLOOM_FORMAT_RBLOOM) out_formats[i] = out_formats[--count];
+    return count;
 }

@@ -1,18 +1,7 @@
-/* The files of other systems' Bloom filters, each one filter, and raw arrays of bits:
- *
- *     format     scheme of its bits     header, then the bits
- *     bits       any                    none
- *     spark      spark-bloom            1.4 k.4 words.4
- *     spark-v2   spark-bloom-v2         2.4 k.4 seed.4 words.4
- *     hadoop     hadoop-bloom           -1.4 k.4 hash.1 m.4
- *     guava      guava                  strategy.1 k.1 words.4
- *     parquet    xxh64, split-block     Thrift: bytes, algorithm, hash, compression
- *     rbloom     rbloom                 k.8, little-endian
- *
- * Numbers are big-endian where the format is Java's. Bits are those of a filter, byte for byte,
- * except in words: 64 bits each, big-endian. docs/filter-format.md has the bytes.
- *
- * No file has n, and the header of bits no scheme, m or k either. */
+/* The files of other systems' Bloom filters, each one filter, and raw arrays of bits. A format is a
+ * row of the table in formats.c and a file in formats/, which describes its bytes; docs/
+ * filter-format.md and docs/formats-of-filters.md show all of them. Few files have n, and those of
+ * raw bits neither scheme, m nor k. */
 #ifndef GLINT_JOBS_BLOOM_FORMATS_H
 #define GLINT_JOBS_BLOOM_FORMATS_H
 
@@ -26,16 +15,24 @@ enum bloom_format {
     BLOOM_FORMAT_GUAVA,
     BLOOM_FORMAT_PARQUET,
     BLOOM_FORMAT_RBLOOM,
+    BLOOM_FORMAT_GO_BLOOM,
+    BLOOM_FORMAT_GO_BLOOM_JSON,
+    BLOOM_FORMAT_DATASKETCHES,
+    BLOOM_FORMAT_NPM_BLOOM,
+    BLOOM_FORMAT_REDISBLOOM,
+    BLOOM_FORMAT_FASTBLOOM,
+    BLOOM_FORMAT_ORC,
+    BLOOM_FORMAT_CASSANDRA,
     BLOOM_FORMATS, /* number of formats */
 };
 
-#define BLOOM_FORMAT_CHOICES                                                                       \
-    "bits|spark|spark-v2|hadoop|guava|parquet|rbloom" /* for options */
+/* For options; raw bits have no class, so filters cannot be built for them. */
+#define BLOOM_FORMAT_CLASSES                                                                       \
+    "spark|spark-v2|hadoop|guava|parquet|rbloom|go-bloom|go-bloom-json|datasketches|npm-bloom|"    \
+    "redisbloom|fastbloom|orc|cassandra"
+#define BLOOM_FORMAT_CHOICES "bits|" BLOOM_FORMAT_CLASSES
 
-enum {
-    BLOOM_FORMAT_HEAD_MAX = 32, /* size limit of a header */
-    BLOOM_FORMAT_WORD = 8,      /* bloom_format_convert takes a multiple of it */
-};
+enum { BLOOM_FORMAT_HEAD_MAX = 256 }; /* size limit of a header, and of a trailer */
 
 /* "spark-v2", and the program that reads and writes such files, for messages. */
 const char *bloom_format_name(enum bloom_format format);
@@ -50,25 +47,45 @@ enum bloom_layout bloom_format_layout(enum bloom_format format);
 bool bloom_format_fits(enum bloom_format format, const struct bloom_params *params);
 /* The largest m of the format's readers. */
 uint64_t bloom_format_m_max(enum bloom_format format);
+/* The sizes of ids that the class of this scheme accepts, in bytes; *out_max 0: no limit. */
+void bloom_scheme_id_sizes(enum bloom_scheme scheme, uint32_t *out_min, uint32_t *out_max);
 
-/* Encodes the header, which precedes the bits, and returns its size. The format must fit. */
-uint32_t bloom_format_encode_head(enum bloom_format format, const struct bloom_params *params,
-                                  uint8_t out[BLOOM_FORMAT_HEAD_MAX]);
-/* Converts bits of a filter to those of a file, or back, in place, piece by piece. `size` is a
- * multiple of BLOOM_FORMAT_WORD, except at the end of a format without words. */
-void bloom_format_convert(enum bloom_format format, uint8_t *bits, uint64_t size);
+/* ---- Writing: begin, the bits piece by piece, end. */
+
+struct bloom_format_writer {
+    enum bloom_format format;
+    struct bloom_params params;
+    uint8_t carry[8]; /* bytes that wait for more: of a word, or of a group of base64 */
+    uint32_t carried;
+};
+
+/* The size limit of what bloom_format_write makes of so many bytes. */
+#define BLOOM_FORMAT_WRITE_MAX(size) (((size) + 16) / 3 * 4 + 16)
+
+/* Each returns the size of what it wrote to `out`. The format must fit. Pieces are multiples of 8
+ * bytes, except the last one. */
+uint32_t bloom_format_begin(struct bloom_format_writer *w, enum bloom_format format,
+                            const struct bloom_params *params, uint8_t out[BLOOM_FORMAT_HEAD_MAX]);
+uint64_t bloom_format_write(struct bloom_format_writer *w, const uint8_t *bits, uint64_t size,
+                            uint8_t *out);
+uint32_t bloom_format_end(struct bloom_format_writer *w, uint8_t out[BLOOM_FORMAT_HEAD_MAX]);
+
+/* ---- Reading */
 
 /* Checks the header of a file of `size` bytes; `data` has the first BLOOM_FORMAT_HEAD_MAX, or the
- * whole file if it is shorter. `params` has n, which is not read, and for bits scheme, k, and m or
- * 0 for all bits of the file; the rest is set. Returns NULL, or an error text with the position in
- * *out_at. */
+ * whole file if it is shorter. `params` has n, which is kept, or 0 for that of the file, if it has
+ * one, and for bits scheme, k, and m or 0 for all bits of the file; the rest is set, but not what a
+ * trailer has. Returns NULL, or an error text with the position in *out_at. */
 const char *bloom_format_decode_head(enum bloom_format format, const uint8_t *data, uint64_t size,
-                                     struct bloom_params *params, uint32_t *out_head,
-                                     uint64_t *out_at);
+                                     struct bloom_params *params, uint64_t *out_at);
 /* The same for the whole file, whose bits it converts in place. The view borrows them from `data`;
  * after an error its bits are NULL. */
 const char *bloom_format_decode(enum bloom_format format, uint8_t *data, uint64_t size,
                                 const struct bloom_params *params, struct bloom_filter *out_view,
                                 uint64_t *out_at);
+/* The formats whose header and size fit a file, never bits; `data` as for decode_head. Returns
+ * their number. */
+uint32_t bloom_format_detect(const uint8_t *data, uint64_t size,
+                             enum bloom_format out_formats[BLOOM_FORMATS]);
 
 #endif

@@ -6,6 +6,7 @@
 #include "jobs/bloom/bloom.h"
 
 #include <assert.h>
+#include <stddef.h>
 
 /* Bits are set in 64-bit words and read in 32-bit words; bit i is bit (i mod 8) of byte i / 8 in
  * all of these only if words are little-endian. */
@@ -30,6 +31,12 @@ uint32_t bloom_unit_bits(enum bloom_scheme scheme, enum bloom_layout layout);
 bool bloom_scheme_is_seeded(enum bloom_scheme scheme); /* supports custom seeds */
 /* Compares k seeds; NULL: the scheme's published seeds. */
 bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k);
+/* Size of the custom seeds, or of the hash seed, in a file. */
+static inline uint32_t bloom_seeds_size(const struct bloom_params *params)
+{
+    if (params->seeds != NULL) return params->k * BLOOM_SEED_BYTES;
+    return (params->hash_seed[0] | params->hash_seed[1]) != 0 ? sizeof params->hash_seed : 0;
+}
 enum bloom_result bloom_check_scheme_and_layout(enum bloom_scheme scheme, enum bloom_layout layout);
 uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size);
 
@@ -41,6 +48,14 @@ void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uin
 /* The same for 64 bits. */
 void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint64_t size,
                         uint64_t *out_indexes);
+
+/* ---- the schemes of other systems' classes (formats.c) ---- */
+
+/* Sets the class's m and k for n ids and the rate p; false: it has no rule, or it is no class's. */
+bool bloom_class_size(enum bloom_scheme scheme, double n, double p, double *out_m, double *out_k);
+/* The k indexes, of 32 bits in schemes that have no more. */
+void bloom_format_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                          uint64_t *out_indexes);
 
 /* `seeds` as in struct bloom_params. */
 void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, const uint8_t *seeds,

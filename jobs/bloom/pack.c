@@ -32,7 +32,7 @@ static uint64_t blob_header_bytes(uint32_t count, uint32_t seeds)
 
 static uint32_t blob_seeds_bytes(const struct bloom_params *params)
 {
-    return params->seeds != NULL ? params->k * BLOOM_SEED_BYTES : 0;
+    return bloom_seeds_size(params);
 }
 
 static uint64_t blob_checksum(const uint8_t *blob, uint64_t size)
@@ -72,7 +72,8 @@ static void put_blob_header(uint8_t *out, const struct bloom_params *first, uint
     put_u32_native(out + AT_SEEDS, seeds);
     put_u32_native(out + AT_COUNT, count);
     put_u32_native(out + AT_LAYOUT, first->layout);
-    if (seeds > 0) memcpy(out + AT_PARAMS + (uint64_t)count * PARAMS_BYTES, first->seeds, seeds);
+    const void *from = first->seeds != NULL ? first->seeds : (const void *)first->hash_seed;
+    if (seeds > 0) memcpy(out + AT_PARAMS + (uint64_t)count * PARAMS_BYTES, from, seeds);
 }
 
 static void put_blob_params(uint8_t *out, uint32_t f, const struct bloom_params *params)
@@ -177,6 +178,7 @@ static enum bloom_result read_blob_params(const uint8_t *data, uint32_t count,
     uint32_t layout = get_u32_native(data + AT_LAYOUT), seeds = get_u32_native(data + AT_SEEDS);
     if (scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
     if (layout >= BLOOM_LAYOUTS) return BLOOM_ERR_LAYOUT;
+    const bool hash_seed = bloom_hash_seed_bits((enum bloom_scheme)scheme) > 0;
     const uint8_t *own = seeds > 0 ? data + AT_PARAMS + (uint64_t)count * PARAMS_BYTES : NULL;
     for (uint32_t f = 0; f < count; f++) {
         const uint8_t *at = data + AT_PARAMS + f * PARAMS_BYTES;
@@ -186,8 +188,10 @@ static enum bloom_result read_blob_params(const uint8_t *data, uint32_t count,
                                           .m = get_u64_native(at + 8),
                                           .k = get_u32_native(at + 16),
                                           .layout = (enum bloom_layout)layout,
-                                          .seeds = own};
-        if (seeds > 0 && seeds != params[f].k * BLOOM_SEED_BYTES) return BLOOM_ERR_SEEDED;
+                                          .seeds = hash_seed ? NULL : own};
+        if (hash_seed && seeds == sizeof params[f].hash_seed)
+            memcpy(params[f].hash_seed, own, seeds);
+        if (seeds != bloom_seeds_size(&params[f])) return BLOOM_ERR_SEEDED;
     }
     return BLOOM_OK;
 }
@@ -200,7 +204,7 @@ enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, u
     uint32_t count = get_u32_native(data + AT_COUNT);
     if (count == 0 || count > BLOOM_SET_MAX) return BLOOM_ERR_COUNT;
     const uint32_t seeds = get_u32_native(data + AT_SEEDS);
-    if (seeds > BLOOM_K_MAX * BLOOM_SEED_BYTES) return BLOOM_ERR_SEEDED;
+    if (seeds > BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES) return BLOOM_ERR_SEEDED;
     const uint64_t head = blob_header_bytes(count, seeds);
     if (size < head) return BLOOM_ERR_TRUNCATED;
     struct bloom_params *params = malloc(count * sizeof *params);

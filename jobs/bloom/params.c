@@ -8,6 +8,7 @@ static const struct {
     uint32_t k_max;
     uint32_t word_bits; /* m is a multiple of it */
     bool wide;          /* indexes have 64 bits */
+    uint32_t seed_bits; /* of the seed of its hash; 0: none */
 } schemes[BLOOM_SCHEMES] = {
     [BLOOM_SPARK] = {"spark", BLOOM_K_MAX, 1, false},
     [BLOOM_HADOOP] = {"hadoop", BLOOM_K_MAX, 1, false},
@@ -19,9 +20,16 @@ static const struct {
     [BLOOM_XXH64] = {"xxh64", 0, 1, true},
     [BLOOM_HADOOP_BLOOM] = {"hadoop-bloom", BLOOM_K_MAX, 1, false},
     [BLOOM_SPARK_BLOOM] = {"spark-bloom", BLOOM_K_MAX, 64, false},
-    [BLOOM_SPARK_BLOOM_V2] = {"spark-bloom-v2", BLOOM_K_MAX, 64, true},
+    [BLOOM_SPARK_BLOOM_V2] = {"spark-bloom-v2", BLOOM_K_MAX, 64, true, 32},
     [BLOOM_GUAVA] = {"guava", BLOOM_K_MAX, 64, true},
     [BLOOM_RBLOOM] = {"rbloom", BLOOM_K_MAX, 8, true},
+    [BLOOM_GO_BLOOM] = {"go-bloom", BLOOM_K_MAX, 1, true},
+    [BLOOM_DATASKETCHES] = {"datasketches", BLOOM_K_MAX, 64, true, 64},
+    [BLOOM_NPM_BLOOM] = {"npm-bloom", BLOOM_K_MAX, 1, true, 53},
+    [BLOOM_REDISBLOOM] = {"redisbloom", BLOOM_K_MAX, 64, true},
+    [BLOOM_FASTBLOOM] = {"fastbloom", BLOOM_K_MAX, 64, true, 128},
+    [BLOOM_ORC] = {"orc", BLOOM_K_MAX, 64, false},
+    [BLOOM_CASSANDRA] = {"cassandra", BLOOM_K_MAX, 64, true},
 };
 
 static const struct {
@@ -41,7 +49,7 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_N: return "a filter needs at least one id";
     case BLOOM_ERR_P: return "the false positive probability must be inside (0, 1)";
     case BLOOM_ERR_M: return "the number of bits is 0 or more than the scheme can index";
-    case BLOOM_ERR_K: return "the number of hashes is 0 or over 64";
+    case BLOOM_ERR_K: return "the number of hashes is 0 or over 255";
     case BLOOM_ERR_SEEDS: return "the scheme has fewer seeds than the number of hashes";
     case BLOOM_ERR_SCHEME: return "unknown hash scheme";
     case BLOOM_ERR_MEMORY: return "out of memory for the filter";
@@ -72,7 +80,8 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_MISSING: return "a segment is missing";
     case BLOOM_ERR_PART: return "the segment's size or index is out of bounds";
     case BLOOM_ERR_SEEDED:
-        return "invalid seeds for poly-abs or poly-mod (those of poly-mod are below 2^31)";
+        return "invalid seeds: poly-abs and poly-mod have up to 64 (those of poly-mod are below "
+               "2^31), spark-bloom-v2, datasketches, npm-bloom and fastbloom one";
     case BLOOM_ERR_BITS: return "a filter needs at least 1 bit per id";
     }
     return "unknown result";
@@ -163,9 +172,21 @@ bool bloom_scheme_is_seeded(enum bloom_scheme scheme)
     return scheme == BLOOM_POLY_ABS || scheme == BLOOM_POLY_MOD;
 }
 
+uint32_t bloom_hash_seed_bits(enum bloom_scheme scheme)
+{
+    assert((unsigned)scheme < BLOOM_SCHEMES);
+    return schemes[scheme].seed_bits;
+}
+
+static bool is_hash_seed_valid(enum bloom_scheme scheme, const uint64_t seed[2])
+{
+    const uint32_t bits = schemes[scheme].seed_bits;
+    return (bits > 64 || seed[1] == 0) && (bits >= 64 || seed[0] >> bits == 0);
+}
+
 static bool are_seeds_valid(const struct bloom_params *params)
 {
-    if (!bloom_scheme_is_seeded(params->scheme)) return false;
+    if (!bloom_scheme_is_seeded(params->scheme) || params->k > BLOOM_SEEDS_MAX) return false;
     for (uint32_t i = 0; params->scheme == BLOOM_POLY_MOD && i < params->k; i++)
         if (bloom_seed_at(params->seeds, i) > INT32_MAX) return false;
     return true;
@@ -197,6 +218,7 @@ enum bloom_result bloom_params_check(const struct bloom_params *params)
     if (result != BLOOM_OK) return result;
     if (params->n == 0) return BLOOM_ERR_N;
     if (params->m == 0) return BLOOM_ERR_M;
+    if (!is_hash_seed_valid(params->scheme, params->hash_seed)) return BLOOM_ERR_SEEDED;
     return bloom_has_blocks(params->layout) ? check_block_params(params)
                                             : check_classic_params(params);
 }
@@ -210,6 +232,7 @@ bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k)
 bool bloom_params_equal(const struct bloom_params *a, const struct bloom_params *b)
 {
     return a->scheme == b->scheme && a->layout == b->layout && a->m == b->m && a->k == b->k &&
+           a->hash_seed[0] == b->hash_seed[0] && a->hash_seed[1] == b->hash_seed[1] &&
            bloom_same_seeds(a->seeds, b->seeds, a->k);
 }
 

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static_assert((int)GLINT_BLOOM_XXH64 == (int)BLOOM_XXH64 &&
-                  (int)GLINT_BLOOM_RBLOOM == (int)BLOOM_RBLOOM && BLOOM_RBLOOM + 1 == BLOOM_SCHEMES,
+                  (int)GLINT_BLOOM_CASSANDRA == (int)BLOOM_CASSANDRA &&
+                  BLOOM_CASSANDRA + 1 == BLOOM_SCHEMES,
               "schemes have the same numbers");
 static_assert((int)GLINT_BLOOM_SPLIT_BLOCK == (int)BLOOM_SPLIT_BLOCK &&
                   BLOOM_SPLIT_BLOCK + 1 == BLOOM_LAYOUTS,

@@ -1,23 +1,30 @@
 /* One segment of a filter as one msgpack value, like file.c (picture: docs/filter-format.md):
  *
- *     9c                          array of 12
+ *     9c                          array of 12; 9e: of 14
  *     ad "glint.segment"          magic
- *     01                          version
+ *     01                          version; 02
  *     a? scheme  a? layout        names
  *     cf n.8  cf m.8  ce k.4      of the whole filter, big-endian
  *     cf build.8                  the same in all segments of a build
  *     cf size.8  cf index.8       bits of a segment, a power of two; its index, from 0
+ *     cf low.8  cf high.8         seed of the hash, if it is not 0; in version 2 only
  *     cf checksum.8               XXH3-64 of the bits, seeded with XXH3-64 of all bytes above
  *     c6 length.4  bits           bits size * index and on; unused bits of the last one 0 */
 #include "jobs/bloom/coding.h"
 
 #define MAGIC                                                                                      \
-    "\x9c\xad"                                                                                     \
+    "\xad"                                                                                         \
     "glint.segment"
 
-enum { VERSION = 1, MAGIC_SIZE = sizeof MAGIC - 1, NUMBERS_SIZE = 9 + 9 + 5 + 9 + 9 + 9 + 9 + 5 };
+enum {
+    VERSION = 1,
+    SEED_VERSION = 2,
+    MAGIC_SIZE = sizeof MAGIC - 1,
+    NUMBERS_SIZE = 9 + 9 + 5 + 9 + 9 + 9 + 9 + 9 + 9 + 5
+};
 
-static_assert(MAGIC_SIZE + 1 + 2 * (1 + CODING_NAME_MAX) + NUMBERS_SIZE <= BLOOM_SEGMENT_HEADER_MAX,
+static_assert(1 + MAGIC_SIZE + 1 + 2 * (1 + CODING_NAME_MAX) + NUMBERS_SIZE <=
+                  BLOOM_SEGMENT_HEADER_MAX,
               "a header with the longest names fits");
 static_assert(1 << BLOOM_SEGMENT_LOG2_MIN >= 512, "blocks are not split");
 
@@ -34,16 +41,23 @@ uint64_t bloom_segment_bits(const struct bloom_segment *segment)
     return left < segment->size ? left : segment->size;
 }
 
+static uint8_t array_of_version(uint8_t version)
+{
+    return CODING_ARRAY | (uint8_t)(10 + 2 * version);
+}
+
 uint32_t bloom_segment_encode_header(const struct bloom_segment *segment,
                                      uint8_t out[BLOOM_SEGMENT_HEADER_MAX])
 {
     const struct bloom_params *params = &segment->params;
     const uint64_t bits = bloom_segment_bits(segment);
     uint8_t *at = out;
+    const bool seed = bloom_seeds_size(params) > 0;
     assert(params->seeds == NULL); /* a segment cannot have custom seeds */
+    *at++ = array_of_version(seed ? SEED_VERSION : VERSION);
     memcpy(at, MAGIC, MAGIC_SIZE);
     at += MAGIC_SIZE;
-    *at++ = VERSION;
+    *at++ = seed ? SEED_VERSION : VERSION;
     at = coding_put_name(at, bloom_scheme_name(params->scheme));
     at = coding_put_name(at, bloom_layout_name(params->layout));
     at = coding_put_number(at, CODING_UINT64, params->n, 8);
@@ -52,6 +66,8 @@ uint32_t bloom_segment_encode_header(const struct bloom_segment *segment,
     at = coding_put_number(at, CODING_UINT64, segment->build, 8);
     at = coding_put_number(at, CODING_UINT64, segment->size, 8);
     at = coding_put_number(at, CODING_UINT64, segment->index, 8);
+    for (uint32_t i = 0; seed && i < 2; i++)
+        at = coding_put_number(at, CODING_UINT64, params->hash_seed[i], 8);
     at = coding_put_number(at, CODING_UINT64,
                            coding_checksum(out, (uint64_t)(at - out), segment->bits, bits), 8);
     at = coding_put_number(at, CODING_BIN32, bloom_bytes(bits), 4);
@@ -61,7 +77,8 @@ uint32_t bloom_segment_encode_header(const struct bloom_segment *segment,
 
 bool bloom_is_segment(const uint8_t *data, uint64_t size)
 {
-    return size >= MAGIC_SIZE && memcmp(data, MAGIC, MAGIC_SIZE) == 0;
+    return size > MAGIC_SIZE && memcmp(data + 1, MAGIC, MAGIC_SIZE) == 0 &&
+           (data[0] == array_of_version(VERSION) || data[0] == array_of_version(SEED_VERSION));
 }
 
 static enum bloom_result check_segment(const struct bloom_segment *s)
@@ -80,9 +97,11 @@ static enum bloom_result read_segment_header(struct coding_reader *reader, struc
 {
     const uint8_t *start = reader->at;
     if (!bloom_is_segment(start, (uint64_t)(reader->end - start))) return BLOOM_ERR_FORMAT;
-    coding_take_bytes(reader, MAGIC_SIZE);
+    coding_take_bytes(reader, 1 + MAGIC_SIZE);
     const uint8_t *version = coding_take_bytes(reader, 1);
-    if (version != NULL && *version != VERSION) reader->result = BLOOM_ERR_VERSION;
+    const bool seed = *start == array_of_version(SEED_VERSION);
+    if (version != NULL && *version != (seed ? SEED_VERSION : VERSION))
+        reader->result = BLOOM_ERR_VERSION;
     coding_get_scheme(reader, &s->params.scheme);
     coding_get_layout(reader, &s->params.layout);
     s->params.n = coding_get_number(reader, CODING_UINT64, 8);
@@ -91,6 +110,10 @@ static enum bloom_result read_segment_header(struct coding_reader *reader, struc
     s->build = coding_get_number(reader, CODING_UINT64, 8);
     s->size = coding_get_number(reader, CODING_UINT64, 8);
     s->index = coding_get_number(reader, CODING_UINT64, 8);
+    for (uint32_t i = 0; seed && i < 2; i++)
+        s->params.hash_seed[i] = coding_get_number(reader, CODING_UINT64, 8);
+    if (reader->result == BLOOM_OK && seed && bloom_seeds_size(&s->params) == 0)
+        reader->result = BLOOM_ERR_SEEDED;
     *out_checked = (uint64_t)(reader->at - start);
     *out_checksum = coding_get_number(reader, CODING_UINT64, 8);
     uint64_t length = coding_get_number(reader, CODING_BIN32, 4);
@@ -136,8 +159,7 @@ enum bloom_result bloom_segment_decode_header(const uint8_t *data, uint64_t size
 static bool are_segments_of_one_build(const struct bloom_segment *a, const struct bloom_segment *b)
 {
     const struct bloom_params *p = &a->params, *q = &b->params;
-    return a->build == b->build && a->size == b->size && p->scheme == q->scheme &&
-           p->layout == q->layout && p->n == q->n && p->m == q->m && p->k == q->k;
+    return a->build == b->build && a->size == b->size && p->n == q->n && bloom_params_equal(p, q);
 }
 
 enum bloom_result bloom_segment_follows(const struct bloom_segment *before,

@@ -39,8 +39,8 @@ static struct bloom_table *filter_table_create(uint32_t count, uint8_t **out_see
     uint64_t head = bloom_round_up(sizeof(struct bloom_table), BLOOM_ALIGNMENT);
     uint64_t slots = bloom_round_up(count * sizeof(struct bloom_slot), BLOOM_ALIGNMENT);
     uint64_t column = bloom_round_up(count * sizeof(uint32_t), BLOOM_ALIGNMENT);
-    uint64_t bytes = head + slots + 4 * column + BLOOM_K_MAX * BLOOM_SEED_BYTES;
-    static_assert(BLOOM_K_MAX * BLOOM_SEED_BYTES % BLOOM_ALIGNMENT == 0, "a whole block");
+    uint64_t bytes = head + slots + 4 * column + BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES;
+    static_assert(BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES % BLOOM_ALIGNMENT == 0, "a whole block");
     uint8_t *block = aligned_alloc(BLOOM_ALIGNMENT, bytes);
     if (block == NULL) return NULL;
     memset(block, 0, bytes);
@@ -134,6 +134,8 @@ enum bloom_result bloom_set_check(const struct bloom_params *params, uint32_t co
         const bool same_k = params->k == first->k;
         if (params->scheme != first->scheme || params->layout != first->layout ||
             (!same_k && (bloom_has_blocks(first->layout) || first->seeds != NULL)) ||
+            params->hash_seed[0] != first->hash_seed[0] ||
+            params->hash_seed[1] != first->hash_seed[1] ||
             !bloom_same_seeds(params->seeds, first->seeds, first->k))
             return BLOOM_ERR_MISMATCH;
     }
@@ -158,6 +160,7 @@ static enum bloom_result set_init_without_bits(struct bloom_set *set,
         memcpy(seeds, params[0].seeds, set->k * BLOOM_SEED_BYTES);
         set->seeds = seeds;
     }
+    memcpy(set->hash_seed, params[0].hash_seed, sizeof set->hash_seed);
     set->scheme = params[0].scheme;
     set->layout = params[0].layout;
     set->wide = bloom_indexes_are_wide(&params[0]);
@@ -224,7 +227,8 @@ struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f)
                                             .m = slot->m,
                                             .k = slot->k,
                                             .layout = set->layout,
-                                            .seeds = set->seeds},
+                                            .seeds = set->seeds,
+                                            .hash_seed = {set->hash_seed[0], set->hash_seed[1]}},
                                  .bits = set->bits + slot->offset};
 }
 

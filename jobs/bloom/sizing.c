@@ -147,7 +147,8 @@ enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_lay
     if (!(p > 0 && p < 1)) return BLOOM_ERR_P;
     enum bloom_result result = bloom_check_scheme_and_layout(scheme, layout);
     if (result != BLOOM_OK) return result;
-    *out_sizing = (struct bloom_sizing){.scheme = scheme, .layout = layout, .p = p};
+    *out_sizing = (struct bloom_sizing){
+        .scheme = scheme, .layout = layout, .p = p, .hash_seed = {bloom_class_seed(scheme)}};
     if (bloom_has_blocks(layout)) return blocks_for_rate(out_sizing);
     double k = ceil(-log(p) / log(2));
     assert(k >= 1);
@@ -169,7 +170,8 @@ enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_lay
     if (bits > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
     enum bloom_result result = bloom_check_scheme_and_layout(scheme, layout);
     if (result != BLOOM_OK) return result;
-    *out_sizing = (struct bloom_sizing){.scheme = scheme, .layout = layout, .bits = bits};
+    *out_sizing = (struct bloom_sizing){
+        .scheme = scheme, .layout = layout, .bits = bits, .hash_seed = {bloom_class_seed(scheme)}};
     if (layout == BLOOM_SPLIT_BLOCK) out_sizing->k = BLOOM_K_SPLIT;
     if (layout == BLOOM_BLOCK512) best_hash_count_of_block512(out_sizing);
     if (bloom_has_blocks(layout)) return BLOOM_OK;
@@ -182,7 +184,7 @@ enum bloom_result bloom_sizing_seed(struct bloom_sizing *sizing, const uint8_t *
     if (!bloom_scheme_is_seeded(sizing->scheme)) return BLOOM_ERR_SEEDED;
     sizing->seeded = true;
     memcpy(sizing->seeds, seeds, sizeof sizing->seeds);
-    if (sizing->bits > 0) sizing->k = best_hash_count(sizing->bits, BLOOM_K_MAX);
+    if (sizing->bits > 0) sizing->k = best_hash_count(sizing->bits, BLOOM_SEEDS_MAX);
     return BLOOM_OK;
 }
 
@@ -199,17 +201,19 @@ enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_
 {
     if (n == 0) return BLOOM_ERR_N;
     const uint32_t unit = bloom_unit_bits(sizing->scheme, sizing->layout);
-    double m =
-        sizing->p > 0 ? bits_for_ids_and_rate((double)n, sizing->p) : (double)n * sizing->bits;
+    double m = (double)n * sizing->bits, k = sizing->k;
+    if (sizing->p > 0) m = bits_for_ids_and_rate((double)n, sizing->p);
+    if (sizing->p > 0) bloom_class_size(sizing->scheme, (double)n, sizing->p, &m, &k);
     m = ceil(m / unit) * unit;
-    assert(m >= 1);
     if (m > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
+    if (!(k <= BLOOM_K_MAX)) return BLOOM_ERR_K;
     *out_params = (struct bloom_params){.scheme = sizing->scheme,
                                         .n = n,
                                         .m = (uint64_t)m,
-                                        .k = sizing->k,
+                                        .k = (uint32_t)k,
                                         .layout = sizing->layout,
-                                        .seeds = sizing->seeded ? sizing->seeds : NULL};
+                                        .seeds = sizing->seeded ? sizing->seeds : NULL,
+                                        .hash_seed = {sizing->hash_seed[0], sizing->hash_seed[1]}};
     return bloom_params_check(out_params);
 }
 
@@ -244,6 +248,7 @@ static double hash_value_count(enum bloom_scheme scheme)
     case BLOOM_PLAIN: return 0x1p32;
     case BLOOM_HADOOP:
     case BLOOM_HADOOP_BLOOM:
+    case BLOOM_ORC:
     case BLOOM_SPARK_BLOOM: return 0x1p31;
     default: return 0;
     }

@@ -70,9 +70,9 @@ static void load_seeds(const uint8_t *seeds, const uint32_t *published, uint32_t
 void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, const uint8_t *seeds,
                     uint32_t *out_indexes)
 {
-    assert(k <= (seeds != NULL ? BLOOM_K_MAX : BLOOM_POLY_ABS_SEEDS) && m <= INT32_MAX);
+    assert(k <= (seeds != NULL ? BLOOM_SEEDS_MAX : BLOOM_POLY_ABS_SEEDS) && m <= INT32_MAX);
     const uint8_t *at = id, *end = at + size;
-    uint32_t c[BLOOM_K_MAX] = {0}, seed[BLOOM_K_MAX], units[2];
+    uint32_t c[BLOOM_SEEDS_MAX] = {0}, seed[BLOOM_SEEDS_MAX], units[2];
     load_seeds(seeds, poly_abs_seeds, k, seed);
     while (at < end) {
         uint32_t count = utf16_units(utf8_next(&at, end), units);
@@ -87,9 +87,9 @@ void bloom_poly_abs(const void *id, uint64_t size, uint64_t m, uint32_t k, const
 void bloom_poly_mod(const void *id, uint64_t size, uint64_t m, uint32_t k, const uint8_t *seeds,
                     uint32_t *out_indexes)
 {
-    assert(k <= (seeds != NULL ? BLOOM_K_MAX : BLOOM_POLY_MOD_SEEDS) && m <= INT32_MAX);
+    assert(k <= (seeds != NULL ? BLOOM_SEEDS_MAX : BLOOM_POLY_MOD_SEEDS) && m <= INT32_MAX);
     const uint8_t *at = id, *end = at + size;
-    uint32_t h[BLOOM_K_MAX] = {0}, seed[BLOOM_K_MAX], units[2];
+    uint32_t h[BLOOM_SEEDS_MAX] = {0}, seed[BLOOM_SEEDS_MAX], units[2];
     load_seeds(seeds, bloom_poly_mod_seeds, k, seed);
     while (at < end) {
         uint32_t count = utf16_units(utf8_next(&at, end), units);

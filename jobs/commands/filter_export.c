@@ -28,7 +28,14 @@ struct export
 };
 
 enum { COPY_BYTES = 1 << 20 };
-static_assert(COPY_BYTES % BLOOM_FORMAT_WORD == 0, "a piece is a whole number of words");
+static_assert(COPY_BYTES % 8 == 0, "a piece is a whole number of words");
+
+/* What writes one file; room for a piece of bits and for what is made of it. */
+struct export_file {
+    struct bloom_format_writer writer;
+    int file;
+    uint8_t *piece, *out;
+};
 
 /* Percent-encodes as RFC 3986, and also a leading dot, because it would hide the file. Returns
  * false if the buffer is too small. */
@@ -50,45 +57,69 @@ static bool percent_encode_key(const struct filter_key *key, char *out, size_t c
     return true;
 }
 
-/* Appends the segments; all but the last one are a whole number of bytes. */
-static int copy_segments(struct export *x, int file, const struct filter_whole *whole)
+static int write_bytes(struct export *x, int file, const uint8_t *data, uint64_t size)
 {
-    uint8_t *data = mem_alloc(COPY_BYTES);
-    if (data == NULL) return error_no_memory(&x->error);
+    const int failed = env_write_all(x->env, file, data, size);
+    if (failed != 0)
+        return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
+    return signals_pending() == GLINT_OK
+               ? GLINT_OK
+               : error_set(&x->error, signals_pending(), NULL, "interrupted by a signal");
+}
+
+/* Appends a piece of at most COPY_BYTES. */
+static int write_piece(struct export *x, struct export_file *to, const uint8_t *bits, uint64_t size)
+{
+    assert(size <= COPY_BYTES);
+    return write_bytes(x, to->file, to->out, bloom_format_write(&to->writer, bits, size, to->out));
+}
+
+static int write_filter_bits(struct export *x, struct export_file *to,
+                             const struct bloom_filter *filter)
+{
+    const uint64_t size = bloom_bytes(filter->params.m);
+    int code = 0;
+    for (uint64_t at = 0; code == 0 && at < size; at += COPY_BYTES)
+        code =
+            write_piece(x, to, filter->bits + at, size - at < COPY_BYTES ? size - at : COPY_BYTES);
+    return code;
+}
+
+/* All segments but the last one are a whole number of words. */
+static int write_segments(struct export *x, struct export_file *to,
+                          const struct filter_whole *whole)
+{
     int code = 0;
     for (uint64_t i = 0; code == 0 && i < whole->count; i++) {
         const uint64_t size = bloom_bytes(bloom_segment_bits(&whole->first[i].segment));
         for (uint64_t at = 0; code == 0 && at < size; at += COPY_BYTES) {
             const uint64_t more = size - at < COPY_BYTES ? size - at : COPY_BYTES;
-            code = filter_parts_read(&x->parts, &whole->first[i], at, data, more, &x->error);
-            if (code == 0) bloom_format_convert(x->format, data, more);
-            int failed = code == 0 ? env_write_all(x->env, file, data, more) : 0;
-            if (failed != 0)
-                code = error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
-            if (code == 0 && signals_pending() != GLINT_OK)
-                code = error_set(&x->error, signals_pending(), NULL, "interrupted by a signal");
+            code = filter_parts_read(&x->parts, &whole->first[i], at, to->piece, more, &x->error);
+            if (code == 0) code = write_piece(x, to, to->piece, more);
         }
     }
-    mem_free(data);
     return code;
 }
 
-/* The record with the filter's bits is the caller's, and not used afterwards. */
 static int write_contents(struct export *x, int file, const struct bloom_filter *filter,
                           const struct filter_whole *whole)
 {
     const struct bloom_params *params =
         filter != NULL ? &filter->params : &whole->first->segment.params;
     uint8_t head[BLOOM_FORMAT_HEAD_MAX];
-    const uint32_t size = bloom_format_encode_head(x->format, params, head);
-    int failed = env_write_all(x->env, file, head, size);
-    if (failed == 0 && filter != NULL) {
-        bloom_format_convert(x->format, filter->bits, bloom_bytes(params->m));
-        failed = env_write_all(x->env, file, filter->bits, bloom_bytes(params->m));
-    }
-    if (failed != 0)
-        return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", x->dir.path);
-    return filter == NULL ? copy_segments(x, file, whole) : GLINT_OK;
+    struct export_file to = {.file = file,
+                             .piece = whole != NULL ? mem_alloc(COPY_BYTES) : NULL,
+                             .out = mem_alloc(BLOOM_FORMAT_WRITE_MAX(COPY_BYTES))};
+    int code = to.out == NULL || (whole != NULL && to.piece == NULL) ? error_no_memory(&x->error)
+                                                                     : GLINT_OK;
+    if (code == 0)
+        code = write_bytes(x, file, head, bloom_format_begin(&to.writer, x->format, params, head));
+    if (code == 0)
+        code = filter != NULL ? write_filter_bits(x, &to, filter) : write_segments(x, &to, whole);
+    if (code == 0) code = write_bytes(x, file, head, bloom_format_end(&to.writer, head));
+    mem_free(to.piece);
+    mem_free(to.out);
+    return code;
 }
 
 /* Writes either the filter or its segments. */

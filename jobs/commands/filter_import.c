@@ -35,8 +35,8 @@ struct import {
     struct buffer sizes;  /* the list of sizes in the directory `sizes_of`, and its name */
     char sizes_of[PATH_MAX];
     const char *listing; /* the directory being listed */
+    bool detect;         /* without --format: `format` is set for each file */
     enum bloom_format format;
-    char ending[32];            /* of names of files */
     struct bloom_params params; /* n: --n, or 0: estimated; of bits also scheme, k and m */
     struct atomic_output dir;
     struct glint_error error;
@@ -46,6 +46,23 @@ static bool ends_with(const char *text, const char *ending)
 {
     const size_t size = strlen(text), more = strlen(ending);
     return size >= more && strcmp(text + size - more, ending) == 0;
+}
+
+/* The format that the file's name ends with, of those that may be read. Returns the size of the
+ * name without .FORMAT; -1: none. */
+static int64_t find_name_ending(const struct import *x, const char *name,
+                                enum bloom_format *out_format)
+{
+    for (int i = 0; i < BLOOM_FORMATS; i++) {
+        char ending[32];
+        const enum bloom_format format = (enum bloom_format)i;
+        if (x->detect ? format == BLOOM_FORMAT_BITS : format != x->format) continue;
+        text_format(ending, sizeof ending, ".%s", bloom_format_name(format));
+        if (!ends_with(name, ending)) continue;
+        *out_format = format;
+        return (int64_t)(strlen(name) - strlen(ending));
+    }
+    return -1;
 }
 
 /* Percent-decodes `size` bytes in place. Returns false if a % is not followed by two hex digits. */
@@ -105,7 +122,9 @@ static int make_filter_key(struct import *x, const char *path, struct filter_key
     uint64_t size = strlen(text);
     *out = (struct filter_key){.text = mem_strdup(text)};
     if (out->text == NULL) return error_no_memory(&x->error);
-    if (x->key == NULL && ends_with(name, x->ending)) size -= strlen(x->ending);
+    enum bloom_format format;
+    const int64_t plain = x->key == NULL ? find_name_ending(x, name, &format) : -1;
+    if (plain >= 0) size = (uint64_t)plain;
     if (x->key == NULL && !decode_percents(out->text, &size))
         return error_set(&x->error, GLINT_E_BAD_VALUE, "pass the key with --key",
                          "%s: the file name is not a percent-encoded key", path);
@@ -128,7 +147,8 @@ static int add_listed_source(void *arg, const char *name)
 {
     struct import *x = arg;
     char path[PATH_MAX];
-    if (!ends_with(name, x->ending)) return 0;
+    enum bloom_format format;
+    if (find_name_ending(x, name, &format) < 0) return 0;
     if (text_format(path, sizeof path, "%s/%s", x->listing, name))
         return add_import_source(x, path);
     return error_set(&x->error, GLINT_E_INPUT_NOT_FOUND, NULL, "%s/%s: the path is too long",
@@ -152,7 +172,8 @@ static int add_import_path(struct import *x, const char *path)
     if (x->count > before) return GLINT_OK;
     return error_set(&x->error, GLINT_E_INPUT_NOT_FOUND,
                      "name the files one by one if their names end differently",
-                     "%s has no file *%s", path, x->ending);
+                     "%s has no file *.%s", path,
+                     x->detect ? "FORMAT" : bloom_format_name(x->format));
 }
 
 static int compare_sources(const void *a, const void *b)
@@ -181,11 +202,17 @@ static int list_sources(struct import *x, const struct cli_line *line)
     return GLINT_OK;
 }
 
-static int invalid_file(struct import *x, const char *path, uint64_t at, const char *reason)
+/* `other`: the file has this format; BLOOM_FORMATS: unknown. */
+static int invalid_file(struct import *x, const char *path, uint64_t at, const char *reason,
+                        enum bloom_format other)
 {
     char hint[128];
-    text_format(hint, sizeof hint, "--format %s: the file must be %s", bloom_format_name(x->format),
-                bloom_format_program(x->format));
+    const char *name = bloom_format_name(x->format), *program = bloom_format_program(x->format);
+    if (other != BLOOM_FORMATS)
+        text_format(hint, sizeof hint, "it may be %s: use --format %s", bloom_format_program(other),
+                    bloom_format_name(other));
+    else
+        text_format(hint, sizeof hint, "--format %s: the file must be %s", name, program);
     return error_set(&x->error, GLINT_E_FILTER_INVALID, hint, "%s, byte %llu: %s", path,
                      (unsigned long long)at, reason);
 }
@@ -253,6 +280,36 @@ static int find_listed_bit_count(struct import *x, const char *path, uint64_t *o
                      path);
 }
 
+/* Sets the format that the first bytes name; if they are of none or of several, the file's name
+ * says which is meant. */
+static int detect_format(struct import *x, const char *path, const uint8_t *head, uint64_t size)
+{
+    enum bloom_format fits[BLOOM_FORMATS], named = BLOOM_FORMATS;
+    char list[256] = "";
+    const uint32_t count = bloom_format_detect(head, size, fits);
+    find_name_ending(x, path, &named);
+    bool known = count == 0 && named != BLOOM_FORMATS;
+    x->format = named;
+    for (uint32_t i = 0; i < count; i++) {
+        known = known || fits[i] == named;
+        const size_t used = strlen(list);
+        text_format(list + used, sizeof list - used, "%s%s", i == 0 ? "" : " or ",
+                    bloom_format_name(fits[i]));
+    }
+    if (count == 1) x->format = fits[0];
+    if (count == 1 || known) return GLINT_OK;
+    return error_set(&x->error, GLINT_E_FILTER_INVALID, "pass the format with --format",
+                     "%s, byte 0: the file is of %s", path, count == 0 ? "no known format" : list);
+}
+
+/* The only format that the file has; BLOOM_FORMATS: none. */
+static enum bloom_format other_format(const struct import *x, const uint8_t *head, uint64_t size)
+{
+    enum bloom_format fits[BLOOM_FORMATS];
+    const bool one = !x->detect && bloom_format_detect(head, size, fits) == 1;
+    return one && fits[0] != x->format ? fits[0] : BLOOM_FORMATS;
+}
+
 /* Reads the header first, so that a wrong size is detected before memory is allocated for it. */
 static int read_filter(struct import *x, int file, const char *path, struct buffer *bytes,
                        struct bloom_filter *out)
@@ -260,7 +317,6 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     struct env_stat stat;
     uint8_t head[BLOOM_FORMAT_HEAD_MAX] = {0};
     uint64_t at;
-    uint32_t head_size;
     int failed = x->env->stat_open(x->env, file, &stat);
     if (failed != 0) return error_set_system(&x->error, GLINT_E_INPUT_IO, failed, "stat", path);
     if (stat.kind != ENV_FILE)
@@ -268,20 +324,21 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     int code =
         read_filter_bits(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
     if (code != 0) return code;
+    if (x->detect) code = detect_format(x, path, head, stat.size);
+    if (code != 0) return code;
     struct bloom_params params = x->params;
     if (x->format == BLOOM_FORMAT_BITS && params.m == 0)
         code = find_listed_bit_count(x, path, &params.m);
     if (code != 0) return code;
     out->params = params;
-    const char *wrong =
-        bloom_format_decode_head(x->format, head, stat.size, &out->params, &head_size, &at);
-    if (wrong != NULL) return invalid_file(x, path, at, wrong);
+    const char *wrong = bloom_format_decode_head(x->format, head, stat.size, &out->params, &at);
+    if (wrong != NULL) return invalid_file(x, path, at, wrong, other_format(x, head, stat.size));
     if (!buffer_reserve(bytes, stat.size)) return error_no_memory(&x->error);
     code = read_filter_bits(x, file, path, bytes->data, stat.size);
     if (code != 0) return code;
     bytes->size = stat.size;
     wrong = bloom_format_decode(x->format, bytes->data, bytes->size, &params, out, &at);
-    return wrong == NULL ? GLINT_OK : invalid_file(x, path, at, wrong);
+    return wrong == NULL ? GLINT_OK : invalid_file(x, path, at, wrong, BLOOM_FORMATS);
 }
 
 static int estimate_missing_n(struct import *x, const char *path, struct bloom_filter *filter)
@@ -387,14 +444,15 @@ static int read_bits_options(struct import *x, const struct cli_line *line)
     static const char *const names[] = {"scheme", "k", "m"};
     const char *scheme = cli_line_option(line, "scheme");
     uint64_t k = 0;
-    for (size_t i = 0; x->format != BLOOM_FORMAT_BITS && i < sizeof names / sizeof *names; i++)
+    const bool bits = !x->detect && x->format == BLOOM_FORMAT_BITS;
+    for (size_t i = 0; !bits && i < sizeof names / sizeof *names; i++)
         if (cli_line_option(line, names[i]) != NULL)
             return error_set(&x->error, GLINT_E_USAGE, "use only one of them",
                              "--%s is for --format bits; files of --format %s have it", names[i],
-                             bloom_format_name(x->format));
+                             x->detect ? "FORMAT" : bloom_format_name(x->format));
     int code = read_number_option(x, line, "k", BLOOM_K_MAX, &k);
     if (code == 0) code = read_number_option(x, line, "m", BLOOM_M_MAX, &x->params.m);
-    if (code != 0 || x->format != BLOOM_FORMAT_BITS) return code;
+    if (code != 0 || !bits) return code;
     x->params.k = (uint32_t)k;
     if (scheme == NULL || k == 0)
         return error_set(&x->error, GLINT_E_USAGE, NULL, "--format bits needs --scheme and --k");
@@ -405,8 +463,8 @@ static int read_bits_options(struct import *x, const struct cli_line *line)
 static int read_import_options(struct import *x, const struct cli_line *line)
 {
     const char *format = cli_line_option(line, "format");
-    bloom_format_parse(format, strlen(format), &x->format);
-    text_format(x->ending, sizeof x->ending, ".%s", format);
+    x->detect = format == NULL;
+    if (format != NULL) bloom_format_parse(format, strlen(format), &x->format);
     int code = read_number_option(x, line, "n", INT64_MAX, &x->params.n);
     if (code == 0) code = read_bits_options(x, line);
     if (code != 0) return code;
@@ -444,13 +502,13 @@ static void import_filters(const struct cli_line *line, struct glint_error *erro
 
 static const struct glint_job_option import_options[] = {
     {"output", "DIR", NULL, "directory to create; it must not exist"},
-    {"format", BLOOM_FORMAT_CHOICES, "hadoop", "format of the files"},
+    {"format", BLOOM_FORMAT_CHOICES, NULL, "format of the files (default: by their first bytes)"},
     {"key", "KEY", NULL, "key of the only file (default: the decoded file name)"},
     {"key-type", "int|text", NULL,
      "type of the keys (default: int if all of them are integers, else text)"},
     {"n", "N", NULL,
-     "number of ids in each filter, which a file does not contain (default: estimated from the "
-     "X set bits: -m/k ln(1 - X/m))"},
+     "number of ids in each filter (default: of the file; if it has none, estimated from the X "
+     "set bits: -m/k ln(1 - X/m))"},
     {"scheme", SIZES_CLASSIC_CHOICES "|xxh64", NULL, "with --format bits: the index rule"},
     {"k", "K", NULL, "with --format bits: number of hashes per id"},
     {"m", "M", NULL,

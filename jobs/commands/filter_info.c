@@ -172,6 +172,18 @@ static void put_json_seeds(struct json *j, const struct info_row *row)
     json_end(j, ']');
 }
 
+/* Of 128 bits: both halves, the lower one first. */
+static void put_json_hash_seed(struct json *j, const struct bloom_params *params)
+{
+    const uint32_t bits = bloom_hash_seed_bits(params->scheme);
+    if (bits > 0 && bits <= 64) json_u64(j, "hash_seed", params->hash_seed[0]);
+    if (bits <= 64) return;
+    json_begin(j, "hash_seed", '[');
+    json_u64(j, NULL, params->hash_seed[0]);
+    json_u64(j, NULL, params->hash_seed[1]);
+    json_end(j, ']');
+}
+
 static void put_listing_row(struct json *j, const struct info_row *row)
 {
     json_begin(j, NULL, '{');
@@ -182,6 +194,7 @@ static void put_listing_row(struct json *j, const struct info_row *row)
     json_cstring(j, "scheme", bloom_scheme_name(row->params.scheme));
     json_cstring(j, "layout", bloom_layout_name(row->params.layout));
     if (row->params.seeds != NULL) put_json_seeds(j, row);
+    put_json_hash_seed(j, &row->params);
     json_u64(j, "bits_set", row->bits_set);
     json_f64(j, "fill", fill_ratio(row));
     json_f64(j, "expected_rate", bloom_expected_rate(&row->params));

@@ -119,6 +119,9 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
     if (p->strategy == BUILD_SEGMENTS && p->sizes.seeds != NULL)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
                            "filters in segments support only the published seeds");
+    if (p->strategy == BUILD_SEGMENTS && bloom_largest_k(&p->sizes) > SEGMENTS_K_MAX)
+        return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or P",
+                           "filters in segments have at most %d hashes", SEGMENTS_K_MAX);
     if (p->strategy == BUILD_SEGMENTS)
         return segments_parse_size(p->g, &p->sizes, segment, &p->log2);
     if (e.memory[p->strategy] <= memory) return 0;
@@ -219,7 +222,9 @@ static int choose_filter_sizing(const struct build_plan *p, struct bloom_sizing 
 {
     if (!p->source.params) return sizes_sizing_from_options(p->g, p->args, p->source.p, out);
     *out = (struct bloom_sizing){.k = 0};
-    if (sizes_kind_from_options(p->g, p->args, out) != 0) return glint_error(p->g)->code;
+    if (sizes_kind_from_options(p->g, p->args, out) != 0 ||
+        sizes_hash_seed_from_options(p->g, p->args, out) != 0)
+        return glint_error(p->g)->code;
     if (out->layout != BLOOM_CLASSIC)
         return glint_abort(p->g, GLINT_E_USAGE, "use only one of them",
                            "--params has sizes of the layout classic, --layout is %s",

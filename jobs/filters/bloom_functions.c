@@ -92,6 +92,33 @@ static int drop_rows_without_count(struct bloom_input *in, struct glint_task *ta
     return 0;
 }
 
+const char *bloom_id_error(enum bloom_scheme scheme, uint64_t size)
+{
+    uint32_t least, most;
+    bloom_scheme_id_sizes(scheme, &least, &most);
+    if (size < least) return "the id is empty, which the class of the scheme cannot have";
+    return most > 0 && size > most ? "the id is longer than the class of the scheme can have"
+                                   : NULL;
+}
+
+/* Drops rows with ids that the class cannot have, or fails at the first one. */
+static int drop_rows_with_bad_ids(struct bloom_input *in, struct glint_task *task)
+{
+    struct fields *f = &in->fields;
+    const enum bloom_scheme scheme = in->sizes.params[0].scheme;
+    uint32_t kept = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        const struct glint_slice id = {f->base + f->id_start[row],
+                                       f->id_end[row] - f->id_start[row]};
+        const char *wrong = bloom_id_error(scheme, id.size);
+        int r = wrong != NULL ? glint_bad_row(task, id, wrong) : 0;
+        if (r < 0) return r;
+        if (wrong == NULL) move_input_row(in, row, kept++);
+    }
+    f->rows = kept;
+    return 0;
+}
+
 int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
                      const struct glint_batch *lines, struct bloom_rows *out)
 {
@@ -99,6 +126,9 @@ int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
     int r = fields_parse(f, task, lines);
     if (r == 0 && sizes_find_rows(&in->sizes, f, in->filter) > 0)
         r = drop_rows_without_count(in, task);
+    uint32_t least, most;
+    bloom_scheme_id_sizes(in->sizes.params[0].scheme, &least, &most);
+    if (r == 0 && (least > 0 || most > 0)) r = drop_rows_with_bad_ids(in, task);
     *out = (struct bloom_rows){f->base, f->id_start, f->id_end, in->filter, r == 0 ? f->rows : 0};
     return r;
 }

@@ -25,6 +25,9 @@ void bloom_count_overfull_filter(struct glint_task *task, int counter,
 /* Why a row is bad whose key has no size. */
 #define BLOOM_MISSING "its key is in neither COUNTS nor PARAMS"
 
+/* Why the class of the scheme cannot have an id of so many bytes; NULL: it can. */
+const char *bloom_id_error(enum bloom_scheme scheme, uint64_t size);
+
 /* Formats the key for errors; a text may be truncated. */
 void bloom_format_key(bool text, const union glint_value *key, char *out, size_t capacity);
 /* Texts of errors about filters that do not match their sizes, from PARAMS or from P and COUNTS. */

@@ -40,6 +40,14 @@ int bloom_check_memory(struct glint *g, const struct sizes *s)
                        (unsigned long long)need, (unsigned long long)have);
 }
 
+uint32_t bloom_largest_k(const struct sizes *s)
+{
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->params[i].k > largest) largest = s->params[i].k;
+    return largest;
+}
+
 uint64_t bloom_largest_bytes(const struct sizes *s)
 {
     uint64_t largest = 0;

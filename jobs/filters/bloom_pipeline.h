@@ -26,6 +26,7 @@ enum bloom_method bloom_method_choose(const struct glint *g, const struct sizes 
 /* Returns 0 if a slot's memory is enough for the partial filters of a task, else MEMORY_LIMIT. */
 int bloom_check_memory(struct glint *g, const struct sizes *s);
 /* Size of the largest filter's bits: the memory of a reduce task with lists. */
+uint32_t bloom_largest_k(const struct sizes *s);
 uint64_t bloom_largest_bytes(const struct sizes *s);
 /* The minimum size of a split, so that partial filters are small in comparison. */
 uint64_t bloom_split_bytes(const struct sizes *s);

@@ -160,11 +160,12 @@ static int set_filter_loader_error(const struct filter_loader *c, enum glint_cod
 static int sizing_of_params(const struct filter_loader *c, const struct bloom_params *kind,
                             struct bloom_sizing *out)
 {
-    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES] = {0};
+    uint8_t seeds[BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES] = {0};
     enum bloom_result result = BLOOM_OK;
     *out = (struct bloom_sizing){.scheme = kind->scheme, .layout = kind->layout};
     if (!c->source->params)
         result = bloom_sizing_for_rate(kind->scheme, kind->layout, c->source->p, out);
+    memcpy(out->hash_seed, kind->hash_seed, sizeof out->hash_seed);
     if (kind->seeds != NULL) memcpy(seeds, kind->seeds, kind->k * BLOOM_SEED_BYTES);
     if (result == BLOOM_OK && kind->seeds != NULL) result = bloom_sizing_seed(out, seeds);
     return result == BLOOM_OK ? 0 : sizes_set_error(c->g, result, c->path);

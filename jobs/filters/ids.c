@@ -60,20 +60,23 @@ enum { ROOM_FACTOR = 4 };
 static int read_sizing_args(struct glint_task *task, struct bloom_sizing *out)
 {
     int64_t scheme = 0, layout = 0, k = 0;
-    struct glint_slice seeds;
+    struct glint_slice seeds, hash_seed;
     int r = glint_arg_i64(task, "scheme", &scheme);
     if (r == 0) r = glint_arg_i64(task, "layout", &layout);
     if (r == 0) r = glint_arg_i64(task, "k", &k);
     if (r == 0) r = glint_arg_f64(task, "p", &out->p);
     if (r == 0) r = glint_arg_f64(task, "bits", &out->bits);
     if (r == 0) r = glint_arg_slice(task, "seeds", &seeds);
+    if (r == 0) r = glint_arg_slice(task, "hash_seed", &hash_seed);
     if (r != 0) return r;
     if (scheme < 0 || scheme >= BLOOM_SCHEMES || layout < 0 || layout >= BLOOM_LAYOUTS || k < 0 ||
-        k > BLOOM_K_MAX || (seeds.size != 0 && seeds.size != sizeof out->seeds))
+        k > BLOOM_K_MAX || hash_seed.size != sizeof out->hash_seed ||
+        (seeds.size != 0 && seeds.size != sizeof out->seeds))
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid sizing");
     out->scheme = (enum bloom_scheme)scheme;
     out->layout = (enum bloom_layout)layout;
     out->k = (uint32_t)k;
+    memcpy(out->hash_seed, hash_seed.data, hash_seed.size);
     out->seeded = seeds.size > 0;
     if (out->seeded) memcpy(out->seeds, seeds.data, seeds.size);
     return 0;
@@ -165,6 +168,8 @@ static struct glint_args *ids_group_args(struct glint *g, const char *path,
     glint_args_i64(args, "k", sizing->k);
     glint_args_f64(args, "p", sizing->p);
     glint_args_f64(args, "bits", sizing->bits);
+    glint_args_bytes(args, "hash_seed", (const uint8_t *)sizing->hash_seed,
+                     sizeof sizing->hash_seed);
     glint_args_bytes(args, "seeds", sizing->seeds, sizing->seeded ? sizeof sizing->seeds : 0);
     glint_args_i64(args, "text", text);
     glint_args_i64(args, "params", source->params);

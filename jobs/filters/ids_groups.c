@@ -59,6 +59,8 @@ static int ids_fill_add_id(struct glint_task *task, void *state, const struct gl
     if (r != 0) return r;
     if (!right) return ids_group_set_size(task, group, &in->key, bytes);
     if (!group->sized) return ids_fill_set_missing_error(task, group, &in->key, bytes);
+    const char *wrong = bloom_id_error(group->sizing.scheme, bytes.size);
+    if (wrong != NULL) return glint_bad_row(task, bytes, wrong);
     if (!group->filled) {
         r = ids_fill_first_id(task, group, &in->key);
         glint_counter_add(task, s->higher_rate, sizes_higher_rate(&group->filter.params) > 0);

@@ -62,6 +62,8 @@ int one_filter_options(struct glint *g, const struct glint_job_args *args, struc
     }
     if (result == BLOOM_OK && sizes_seeds_from_options(g, args, &out->sizing) != 0)
         return glint_error(g)->code;
+    if (result == BLOOM_OK && sizes_hash_seed_from_options(g, args, &out->sizing) != 0)
+        return glint_error(g)->code;
     if (out->k > 0) out->sizing.k = out->k;
     if (result == BLOOM_OK || glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
     return set_sizing_error(g, &kind, way, value != NULL ? value : "", result);
@@ -99,7 +101,8 @@ static enum bloom_result params_of_bit_count(const struct one_filter *choice, ui
                                  .n = n,
                                  .m = choice->m,
                                  .k = choice->k > 0 ? choice->k : sizing.k,
-                                 .seeds = kind->seeded ? kind->seeds : NULL};
+                                 .seeds = kind->seeded ? kind->seeds : NULL,
+                                 .hash_seed = {kind->hash_seed[0], kind->hash_seed[1]}};
     return bloom_params_check(out);
 }
 
@@ -121,7 +124,7 @@ int one_filter_sizes(struct glint *g, const struct one_filter *choice, uint64_t 
     out->present = glint_alloc(g, sizeof *out->present);
     if (out->keys == NULL || out->params == NULL || out->present == NULL)
         return glint_error(g)->code;
-    if (sizes_set_seeds(g, out, params.seeds, BLOOM_K_MAX) != 0) return glint_error(g)->code;
+    if (sizes_set_seeds(g, out, params.seeds, BLOOM_SEEDS_MAX) != 0) return glint_error(g)->code;
     params.seeds = out->seeds;
     out->count = 1;
     out->keys[0].i64 = 0;

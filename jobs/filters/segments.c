@@ -73,7 +73,7 @@ bool segments_find(const struct segments *s, const struct sizes *sizes, int64_t 
 
 enum { LIST_HEAD_MAX = 8, INDEX_BYTES_MAX = 4 };
 
-static_assert((uint64_t)FIELDS_ROWS_MAX * BLOOM_K_MAX *
+static_assert((uint64_t)FIELDS_ROWS_MAX * SEGMENTS_K_MAX *
                       (LIST_HEAD_MAX + SEGMENTS_ROW_BYTES + INDEX_BYTES_MAX) <=
                   1 << 20,
               "the lists of a batch are a batch");

@@ -62,7 +62,7 @@ struct segments_lists {
     uint32_t *start, *end;
     int shuffle_bytes; /* counter */
 };
-enum { SEGMENTS_ROW_BYTES = 2 };
+enum { SEGMENTS_ROW_BYTES = 2, SEGMENTS_K_MAX = 64 };
 
 /* Call segments_lists_close afterwards in any case. */
 int segments_lists_open(struct glint_task *task, const struct sizes *sizes,

@@ -250,6 +250,8 @@ uint64_t segments_build_id(const struct sizes *sizes, uint32_t log2, uint64_t mo
         const struct bloom_params *p = &sizes->params[i];
         const uint64_t row[] = {more, p->n, p->m, p->k, p->scheme, p->layout, log2, sizes->text};
         more = XXH3_64bits(row, sizeof row);
+        if ((p->hash_seed[0] | p->hash_seed[1]) != 0)
+            more = XXH3_64bits_withSeed(p->hash_seed, sizeof p->hash_seed, more);
         const union glint_value *key = &sizes->keys[i];
         more = sizes->text ? XXH3_64bits_withSeed(key->bytes.data, key->bytes.size, more)
                            : XXH3_64bits_withSeed(&key->i64, sizeof key->i64, more);

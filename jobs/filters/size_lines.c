@@ -29,7 +29,7 @@ static const char *parse_params(const struct glint_slice field[3], struct size_l
     if (!parse_positive(field[0], INT64_MAX, &n)) return "N is not a positive number";
     if (!parse_positive(field[1], (int64_t)BLOOM_M_MAX, &m))
         return "M is not a number from 1 to 34359738360";
-    if (!parse_positive(field[2], BLOOM_K_MAX, &k)) return "K is not a number from 1 to 64";
+    if (!parse_positive(field[2], BLOOM_K_MAX, &k)) return "K is not a number from 1 to 255";
     *out = (struct size_line){.n = (uint64_t)n, .m = (uint64_t)m, .k = (uint32_t)k};
     return NULL;
 }
@@ -119,6 +119,7 @@ enum bloom_result size_line_params(const struct size_line *line, const struct bl
                                  .m = line->m,
                                  .k = line->k,
                                  .layout = sizing->layout,
-                                 .seeds = sizing->seeded ? sizing->seeds : NULL};
+                                 .seeds = sizing->seeded ? sizing->seeds : NULL,
+                                 .hash_seed = {sizing->hash_seed[0], sizing->hash_seed[1]}};
     return bloom_params_check(out);
 }

@@ -17,7 +17,7 @@
 /* The bytes of the broadcast: counts and native-endian columns (driver and executors are the same
  * build).
  *
- *     u32 count, text, scheme, layout, bytes of seeds, 0;
+ *     u32 count, text, scheme, layout, bytes of seeds, 0;  u64 hash seed[2];
  *     count x {u64 n, m, u32 present, k, u64 key};  seeds;  text: the keys' bytes
  *
  * `key` is the i64, or for text the offset of its bytes; text i ends where text i + 1 begins. */
@@ -28,8 +28,9 @@ struct blob_row {
 };
 struct blob_head {
     uint32_t count, text, scheme, layout, seeds, zero;
+    uint64_t hash_seed[2];
 };
-static_assert(sizeof(struct blob_row) == 32 && sizeof(struct blob_head) == 24, "no padding");
+static_assert(sizeof(struct blob_row) == 32 && sizeof(struct blob_head) == 40, "no padding");
 static_assert((int)BLOOM_SET_MAX < (int)SIZES_NONE, "a number never means none");
 
 static int compare_text(const void *a, const void *b)
@@ -156,8 +157,8 @@ void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t ca
 
 int sizes_set_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count)
 {
-    const uint64_t size = BLOOM_K_MAX * BLOOM_SEED_BYTES;
-    assert(count <= BLOOM_K_MAX);
+    const uint64_t size = BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES;
+    assert(count <= BLOOM_SEEDS_MAX);
     glint_free(s->seeds);
     s->seeds = NULL;
     if (seeds == NULL) return 0;
@@ -172,7 +173,7 @@ int sizes_compute_params(struct glint *g, struct sizes *s, const struct bloom_si
 {
     s->bits_bytes = 0;
     const uint8_t *seeds = sizing->seeded ? sizing->seeds : NULL;
-    if (sizes_set_seeds(g, s, seeds, BLOOM_K_MAX) != 0) return glint_error(g)->code;
+    if (sizes_set_seeds(g, s, seeds, BLOOM_SEEDS_MAX) != 0) return glint_error(g)->code;
     for (uint32_t i = 0; i < s->count; i++) {
         const struct bloom_params *have = &s->params[i];
         const uint64_t n = have->n;
@@ -268,12 +269,18 @@ struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s)
     assert(s->count > 0 && s->count <= BLOOM_SET_MAX);
     uint64_t text = 0;
     for (uint32_t i = 0; s->text && i < s->count; i++) text += s->keys[i].bytes.size;
-    const uint32_t seeds = s->seeds != NULL ? BLOOM_K_MAX * BLOOM_SEED_BYTES : 0;
+    const uint32_t seeds = s->seeds != NULL ? BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES : 0;
     const uint64_t rows_end = sizeof(struct blob_head) + sizeof(struct blob_row) * s->count;
     const uint64_t size = rows_end + seeds + text;
     uint8_t *blob = glint_alloc(g, size);
     if (blob == NULL) return NULL;
-    struct blob_head head = {s->count, s->text, s->params[0].scheme, s->params[0].layout, seeds, 0};
+    const struct bloom_params *first = &s->params[0];
+    struct blob_head head = {.count = s->count,
+                             .text = s->text,
+                             .scheme = first->scheme,
+                             .layout = first->layout,
+                             .seeds = seeds,
+                             .hash_seed = {first->hash_seed[0], first->hash_seed[1]}};
     memcpy(blob, &head, sizeof head);
     if (seeds > 0) memcpy(blob + rows_end, s->seeds, seeds);
     uint64_t offset = 0;
@@ -319,7 +326,7 @@ int sizes_open(struct glint_task *task, struct sizes *out)
     uint64_t rows_end = sizeof head + (uint64_t)head.count * sizeof(struct blob_row);
     if (blob.size < sizeof head || head.count == 0 || head.count > BLOOM_SET_MAX ||
         rows_end > blob.size || head.scheme >= BLOOM_SCHEMES || head.layout >= BLOOM_LAYOUTS ||
-        (head.seeds != 0 && head.seeds != BLOOM_K_MAX * BLOOM_SEED_BYTES) ||
+        (head.seeds != 0 && head.seeds != BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES) ||
         blob.size - rows_end < head.seeds)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid broadcast sizes");
     out->text = head.text != 0;
@@ -337,7 +344,8 @@ int sizes_open(struct glint_task *task, struct sizes *out)
                                                .m = row.m,
                                                .k = row.k,
                                                .layout = (enum bloom_layout)head.layout,
-                                               .seeds = seeds};
+                                               .seeds = seeds,
+                                               .hash_seed = {head.hash_seed[0], head.hash_seed[1]}};
         out->present[i] = row.present != 0;
         out->keys[i].i64 = (int64_t)row.key;
         if (!out->text) continue;

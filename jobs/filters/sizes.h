@@ -4,6 +4,7 @@
 #define GLINT_JOBS_FILTERS_SIZES_H
 
 #include "jobs/bloom/bloom.h"
+#include "jobs/bloom/formats.h"
 #include "jobs/rows/fields.h"
 
 enum { SIZES_NONE = 0xffff, SIZES_DIRECT = 4096 };
@@ -30,7 +31,7 @@ struct sizes {
     uint16_t direct[SIZES_DIRECT]; /* number of the key 0 <= i64 < SIZES_DIRECT */
     uint32_t *slots;               /* text: hash table of numbers + 1, slot_mask + 1 of them */
     uint32_t slot_mask;
-    uint8_t *memory, *seeds; /* `memory` of keys; `seeds` of params: BLOOM_K_MAX, or NULL */
+    uint8_t *memory, *seeds; /* `memory` of keys; `seeds` of params: BLOOM_SEEDS_MAX, or NULL */
     uint64_t bits_bytes;     /* bytes of the bits of all filters */
     uint64_t rows;           /* the sum of all counts */
 };
@@ -84,9 +85,13 @@ int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args
  * 0 or the context's code. */
 int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
                              struct bloom_sizing *sizing);
+/* --hash-seed: sets the seed of the hash, where the scheme has one; without the option it stays
+ * that of the sizing. Returns 0 or the context's code. */
+int sizes_hash_seed_from_options(struct glint *g, const struct glint_job_args *args,
+                                 struct bloom_sizing *sizing);
 /* Whether --seeds is random. */
 bool sizes_seeds_random(const struct glint_job_args *args);
-/* Draws BLOOM_K_MAX seeds from (scheme, seed): poly-abs 0 to 99, poly-mod 0 to 2^31 - 1. */
+/* Draws BLOOM_SEEDS_MAX seeds from (scheme, seed): poly-abs 0 to 99, poly-mod 0 to 2^31 - 1. */
 void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
 #define SIZES_SEEDS_OPTION                                                                         \
     {                                                                                              \
@@ -96,16 +101,20 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
 /* The schemes of the layout classic, for help and hints. */
 #define SIZES_CLASSIC_SCHEMES                                                                      \
     "spark, hadoop, plain, poly-abs, poly-mod, md5-random, hadoop-bloom, spark-bloom, "            \
-    "spark-bloom-v2, guava, rbloom, wide"
+    "spark-bloom-v2, guava, rbloom, go-bloom, datasketches, npm-bloom, redisbloom, fastbloom, "    \
+    "orc, cassandra, wide"
 #define SIZES_CLASSIC_CHOICES                                                                      \
     "spark|hadoop|plain|poly-abs|poly-mod|md5-random|hadoop-bloom|spark-bloom|spark-bloom-v2|"     \
-    "guava|rbloom|wide"
+    "guava|rbloom|go-bloom|datasketches|npm-bloom|redisbloom|fastbloom|orc|cassandra|wide"
 #define SIZES_OPTIONS                                                                              \
     {"scheme", SIZES_CLASSIC_CHOICES "|xxh64", NULL,                                               \
      "index rule (spark, of blocks xxh64 or wide)"},                                               \
         {"layout", "classic|block512|split-block", "classic", "where the bits of an id are"},      \
-        {"format", "spark|spark-v2|hadoop|guava|parquet|rbloom", NULL,                             \
-         "the scheme and layout that files of another system need (glint filter export)"},         \
+        {"format", BLOOM_FORMAT_CLASSES, NULL,                                                     \
+         "the scheme and layout that files of another system need (glint filter export), with m "  \
+         "and k as its class computes them"},                                                      \
+        {"hash-seed", "N", NULL,                                                                   \
+         "seed of the hash: spark-bloom-v2, datasketches, npm-bloom, fastbloom"},                  \
         SIZES_SEEDS_OPTION,                                                                        \
     {                                                                                              \
         "seed", "N", "42", "seed of --seeds random"                                                \

@@ -9,6 +9,17 @@
 
 enum { POLY_ABS_SEEDS_END = 100 };
 
+/* Decimal digits of at most 64 bits. */
+static bool parse_seed(const char *text, uint64_t *out)
+{
+    *out = 0;
+    for (const char *at = text; *at != '\0'; at++)
+        if (*at < '0' || *at > '9' || __builtin_mul_overflow(*out, 10, out) ||
+            __builtin_add_overflow(*out, (uint64_t)(*at - '0'), out))
+            return false;
+    return *text != '\0';
+}
+
 static int sizing_of_format(struct glint *g, const struct glint_job_args *args, const char *name,
                             struct bloom_sizing *out)
 {
@@ -31,10 +42,12 @@ int sizes_kind_from_options(struct glint *g, const struct glint_job_args *args,
     const char *layout = glint_job_option(args, "layout"),
                *scheme = glint_job_option(args, "scheme"),
                *format = glint_job_option(args, "format");
+    *out = (struct bloom_sizing){.k = 0};
     bloom_layout_parse(layout, strlen(layout), &out->layout);
-    if (format != NULL) return sizing_of_format(g, args, format, out);
     out->scheme = bloom_layout_scheme(out->layout);
+    if (format != NULL && sizing_of_format(g, args, format, out) != 0) return glint_error(g)->code;
     if (scheme != NULL) bloom_scheme_parse(scheme, strlen(scheme), &out->scheme);
+    out->hash_seed[0] = bloom_class_seed(out->scheme);
     return 0;
 }
 
@@ -45,6 +58,8 @@ int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args
     char about[128];
     if (sizes_kind_from_options(g, args, &kind) != 0) return glint_error(g)->code;
     enum bloom_result result = bloom_sizing_for_rate(kind.scheme, kind.layout, p, out);
+    if (result == BLOOM_OK && sizes_hash_seed_from_options(g, args, out) != 0)
+        return glint_error(g)->code;
     if (result == BLOOM_OK) return sizes_seeds_from_options(g, args, out);
     snprintf(about, sizeof about, "P = %g, scheme %s, layout %s", p, bloom_scheme_name(kind.scheme),
              bloom_layout_name(kind.layout));
@@ -93,11 +108,34 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out)
 {
     const uint64_t stream = draw_stream(seed);
     const uint64_t end = scheme == BLOOM_POLY_ABS ? POLY_ABS_SEEDS_END : (uint64_t)INT32_MAX + 1;
-    for (uint32_t i = 0; i < BLOOM_K_MAX; i++) {
+    for (uint32_t i = 0; i < BLOOM_SEEDS_MAX; i++) {
         const uint32_t drawn = (uint32_t)draw_below(stream, i, end);
         static_assert(sizeof drawn == BLOOM_SEED_BYTES, "little-endian, as in the library");
         memcpy(out + i * sizeof drawn, &drawn, sizeof drawn);
     }
+}
+
+int sizes_hash_seed_from_options(struct glint *g, const struct glint_job_args *args,
+                                 struct bloom_sizing *sizing)
+{
+    const char *text = glint_job_option(args, "hash-seed");
+    const uint32_t bits = bloom_hash_seed_bits(sizing->scheme);
+    uint64_t seed = 0, lowest = bits == 0 || bits >= 64 ? 0 : UINT64_MAX << bits;
+    if (text == NULL) return 0;
+    if (bits == 0)
+        return glint_abort(g, GLINT_E_BAD_VALUE,
+                           "use --format spark-v2, datasketches, npm-bloom or fastbloom",
+                           "--hash-seed %s: the hash of scheme %s has no seed", text,
+                           bloom_scheme_name(sizing->scheme));
+    const bool negative = text[0] == '-' && bits == 32;
+    if (!parse_seed(text + negative, &seed) || (seed & lowest) != 0 ||
+        (negative && seed > 1ull << 31) || (bits == 32 && !negative && seed > INT32_MAX))
+        return glint_abort(g, GLINT_E_BAD_VALUE, NULL,
+                           "--hash-seed %s: it must be a whole number of %u bits%s", text,
+                           bits > 64 ? 64 : bits, bits == 32 ? ", signed" : "");
+    sizing->hash_seed[0] = negative ? (uint32_t) - (uint32_t)seed : seed;
+    sizing->hash_seed[1] = 0;
+    return 0;
 }
 
 bool sizes_seeds_random(const struct glint_job_args *args)
@@ -108,7 +146,7 @@ bool sizes_seeds_random(const struct glint_job_args *args)
 int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
                              struct bloom_sizing *sizing)
 {
-    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES];
+    uint8_t seeds[BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES];
     const int64_t seed = glint_job_i64(g, args, "seed", 0, INT64_MAX);
     if (!sizes_seeds_random(args)) return glint_error(g)->code;
     sizes_draw_seeds(sizing->scheme, (uint64_t)seed, seeds);

@@ -13,8 +13,8 @@
 struct contender {
     bool exact;                 /* the set: has no params, and below only times */
     struct bloom_params params; /* of n elements */
-    uint8_t seeds[BLOOM_K_MAX * BLOOM_SEED_BYTES]; /* of this trial, if they are drawn */
-    uint64_t bytes;                                /* in memory; for the set: in the last trial */
+    uint8_t seeds[BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES]; /* of this trial, if they are drawn */
+    uint64_t bytes; /* in memory; for the set: in the last trial */
     uint64_t queries, false_positives;
     struct spread rate, from_bits; /* as measured, and as computed from the bits of each filter */
     double trial_rate[TIMES_MAX], trial_from_bits[TIMES_MAX];

@@ -45,7 +45,7 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_N = -1,          /* the number of ids is 0 */
     GLINT_BLOOM_ERR_P = -2,          /* the rate is not inside (0, 1) */
     GLINT_BLOOM_ERR_M = -3,          /* 0 bits, or more than the scheme can index */
-    GLINT_BLOOM_ERR_K = -4,          /* 0 hashes, or more than 64 */
+    GLINT_BLOOM_ERR_K = -4,          /* 0 hashes, or more than 255 */
     GLINT_BLOOM_ERR_SEEDS = -5,      /* more hashes than the scheme has seeds */
     GLINT_BLOOM_ERR_SCHEME = -6,     /* unknown scheme */
     GLINT_BLOOM_ERR_MEMORY = -7,     /* out of memory */
@@ -90,7 +90,14 @@ enum glint_bloom_scheme {
     GLINT_BLOOM_SPARK_BLOOM = 9,     /* org.apache.spark.util.sketch.BloomFilter, version 1 */
     GLINT_BLOOM_SPARK_BLOOM_V2 = 10, /* and version 2 */
     GLINT_BLOOM_GUAVA = 11,          /* com.google.common.hash.BloomFilter, MURMUR128_MITZ_64 */
-    GLINT_BLOOM_RBLOOM = 12          /* Python's rbloom, with hash mmh3.hash128(id, signed=True) */
+    GLINT_BLOOM_RBLOOM = 12,         /* Python's rbloom, with hash mmh3.hash128(id, signed=True) */
+    GLINT_BLOOM_GO_BLOOM = 13,       /* Go's bits-and-blooms/bloom, version 3 */
+    GLINT_BLOOM_DATASKETCHES = 14,   /* Apache DataSketches; the seed of its hash is 0 */
+    GLINT_BLOOM_NPM_BLOOM = 15,      /* npm's bloom-filters, version 3; seed 0 */
+    GLINT_BLOOM_REDISBLOOM = 16,     /* the Redis module RedisBloom */
+    GLINT_BLOOM_FASTBLOOM = 17,      /* Rust's fastbloom, of str; seed 0 */
+    GLINT_BLOOM_ORC = 18,            /* BLOOM_FILTER_UTF8 of ORC files, of strings */
+    GLINT_BLOOM_CASSANDRA = 19       /* the filters of partition keys of Apache Cassandra */
 };
 
 /* Positions of an id's bits: anywhere, in one cache line, or in one block of 256 bits as in

@@ -81,7 +81,7 @@ Test(api, schemes_and_layouts_have_names)
     cr_assert_eq(glint_bloom_layout_named("", &layout), GLINT_BLOOM_ERR_LAYOUT);
     cr_assert_str_eq(glint_bloom_scheme_name(GLINT_BLOOM_XXH64), "xxh64");
     cr_assert_str_eq(glint_bloom_layout_name(GLINT_BLOOM_BLOCK512), "block512");
-    cr_assert_null(glint_bloom_scheme_name((enum glint_bloom_scheme)13));
+    cr_assert_null(glint_bloom_scheme_name((enum glint_bloom_scheme)20));
     cr_assert_null(glint_bloom_layout_name((enum glint_bloom_layout) - 1));
 }
 

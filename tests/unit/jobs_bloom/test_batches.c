@@ -16,7 +16,7 @@ static void set_in(struct bloom_set *set, enum bloom_layout layout, enum bloom_s
     cr_assert_not_null(params);
     for (uint32_t f = 0; f < count; f++)
         params[f] =
-            (struct bloom_params){scheme, 10 + f, bloom_round_up(m[f], unit), k, layout, NULL};
+            (struct bloom_params){scheme, 10 + f, bloom_round_up(m[f], unit), k, layout, NULL, {0}};
     cr_assert_eq(bloom_set_init(set, params, count), BLOOM_OK);
     free(params);
 }

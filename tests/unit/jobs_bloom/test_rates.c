@@ -85,8 +85,12 @@ static const double rates[] = {0.1, 0.01, 0.001};
 Test(rates, classic_layout_meets_predicted_rate)
 {
     static const enum bloom_scheme schemes[] = {
-        BLOOM_SPARK,       BLOOM_HADOOP,         BLOOM_PLAIN, BLOOM_MD5_RANDOM, BLOOM_WIDE,
-        BLOOM_SPARK_BLOOM, BLOOM_SPARK_BLOOM_V2, BLOOM_GUAVA, BLOOM_RBLOOM};
+        BLOOM_SPARK,          BLOOM_HADOOP,       BLOOM_PLAIN,
+        BLOOM_MD5_RANDOM,     BLOOM_WIDE,         BLOOM_SPARK_BLOOM,
+        BLOOM_SPARK_BLOOM_V2, BLOOM_GUAVA,        BLOOM_RBLOOM,
+        BLOOM_GO_BLOOM,       BLOOM_DATASKETCHES, BLOOM_NPM_BLOOM,
+        BLOOM_REDISBLOOM,     BLOOM_FASTBLOOM,    BLOOM_ORC,
+        BLOOM_CASSANDRA};
     for (size_t s = 0; s < sizeof schemes / sizeof *schemes; s++)
         for (int i = 0; i < 3; i++) check(schemes[s], BLOOM_CLASSIC, rates[i]);
 }

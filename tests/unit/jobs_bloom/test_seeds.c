@@ -10,7 +10,7 @@
 
 enum { IDS = 400 };
 
-static uint8_t own[BLOOM_K_MAX * BLOOM_SEED_BYTES];
+static uint8_t own[BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES];
 
 static void put_seed(uint32_t i, uint32_t seed)
 {
@@ -26,7 +26,7 @@ static uint32_t get_seed(uint32_t i)
 static void draw_seeds(uint64_t below)
 {
     uint64_t state = below;
-    for (uint32_t i = 0; i < BLOOM_K_MAX; i++)
+    for (uint32_t i = 0; i < BLOOM_SEEDS_MAX; i++)
         put_seed(i, (uint32_t)(sample_random(&state) % below));
 }
 
@@ -58,7 +58,8 @@ Test(seeds, indexes_follow_from_seeds)
     for (int scheme = BLOOM_POLY_ABS; scheme <= BLOOM_POLY_MOD; scheme++) {
         draw_seeds(scheme == BLOOM_POLY_ABS ? UINT32_MAX : INT32_MAX);
         for (uint32_t i = 0; i < IDS; i++) {
-            struct bloom_params p = params_of((enum bloom_scheme)scheme, sizes[i % 5], BLOOM_K_MAX);
+            struct bloom_params p =
+                params_of((enum bloom_scheme)scheme, sizes[i % 5], BLOOM_SEEDS_MAX);
             uint64_t indexes[BLOOM_K_MAX];
             uint32_t size = name_of(i, id);
             cr_assert_eq(bloom_params_check(&p), BLOOM_OK);
@@ -103,7 +104,7 @@ Test(seeds, invalid_seeds_are_rejected)
     cr_assert_eq(bloom_params_check(&p), BLOOM_OK);
     p = params_of(BLOOM_POLY_ABS, 100, 3);
     cr_assert_eq(bloom_params_check(&p), BLOOM_OK);
-    p = (struct bloom_params){BLOOM_XXH64, 1, 512, 6, BLOOM_BLOCK512, own};
+    p = (struct bloom_params){BLOOM_XXH64, 1, 512, 6, BLOOM_BLOCK512, own, {0}};
     cr_assert_eq(bloom_params_check(&p), BLOOM_ERR_SEEDED);
 }
 
@@ -147,7 +148,7 @@ static uint8_t *file_of(const struct bloom_params *p, uint64_t *out_size)
 
 Test(seeds, file_contains_seeds)
 {
-    static const uint32_t hashes[] = {1, 8, BLOOM_K_MAX};
+    static const uint32_t hashes[] = {1, 8, BLOOM_SEEDS_MAX};
     for (int i = 0; i < 3; i++) {
         draw_seeds(100 + (uint64_t)i);
         struct bloom_params p = params_of(BLOOM_POLY_ABS, 3200, hashes[i]);
@@ -292,7 +293,7 @@ Test(seeds, filters_of_a_set_may_differ_in_hashes)
         params[1].scheme = BLOOM_POLY_ABS;
         cr_assert_eq(bloom_set_check(params, 4), BLOOM_ERR_MISMATCH);
     }
-    struct bloom_params blocks[2] = {{BLOOM_XXH64, 1, 512, 6, BLOOM_BLOCK512, NULL},
-                                     {BLOOM_XXH64, 1, 512, 7, BLOOM_BLOCK512, NULL}};
+    struct bloom_params blocks[2] = {{BLOOM_XXH64, 1, 512, 6, BLOOM_BLOCK512, NULL, {0}},
+                                     {BLOOM_XXH64, 1, 512, 7, BLOOM_BLOCK512, NULL, {0}}};
     cr_assert_eq(bloom_set_check(blocks, 2), BLOOM_ERR_MISMATCH);
 }
