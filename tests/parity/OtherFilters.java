@@ -7,6 +7,7 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -133,10 +134,28 @@ public class OtherFilters {
         Files.write(out, bytes.toByteArray());
     }
 
+    /* FORMAT sizes (N P)...: prints m and k of the class. */
+    static void printSizes(String[] arguments) throws IOException {
+        for (int i = 2; i < arguments.length; i += 2) {
+            Filter filter =
+                create(arguments[0], Long.parseLong(arguments[i]), Double.parseDouble(arguments[i + 1]), 0, 0);
+            ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+            filter.write(bytes);
+            ByteBuffer head = ByteBuffer.wrap(bytes.toByteArray());
+            boolean guava = arguments[0].equals("guava"), first = head.getInt(0) == 1;
+            long words = head.getInt(guava ? 2 : first ? 8 : 12);
+            System.out.println(64 * words + " " + (guava ? head.get(1) & 255 : head.getInt(4)));
+        }
+    }
+
     /* FORMAT IDS QUERIES OUT P M K FILE...: writes OUT/made.FORMAT, a filter of IDS by the class; for each FILE, which has
      * a filter, the QUERIES that it admits, and the file as the class writes it. */
     public static void main(String[] arguments) throws IOException {
         String format = arguments[0];
+        if (arguments[1].equals("sizes")) {
+            printSizes(arguments);
+            return;
+        }
         List<String> ids = lines(arguments[1]), queries = lines(arguments[2]);
         Path out = Path.of(arguments[3]);
         Filter made = create(format, ids.size(), Double.parseDouble(arguments[4]), Integer.parseInt(arguments[5]),

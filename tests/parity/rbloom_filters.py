@@ -19,10 +19,17 @@ def write(path, data):
         file.write(data)
 
 
-def main(_format, ids, queries, out, _p, m, k, *files):
-    """rbloom rounds k down, so a filter is created with M bits and K hashes: an empty file of this size is loaded."""
-    made = Bloom.load_bytes(int(k).to_bytes(8, "little") + bytes(int(m) // 8), HASH)
-    made.update(lines(ids))
+def sizes(numbers):
+    """m and k of the class."""
+    for n, p in zip(numbers[::2], numbers[1::2]):
+        data = Bloom(int(n), float(p), HASH).save_bytes()
+        print((len(data) - 8) * 8, int.from_bytes(data[:8], "little"))
+
+
+def exchange(ids, queries, out, p, _m, _k, *files):
+    ids = lines(ids)
+    made = Bloom(len(ids), float(p), HASH)
+    made.update(ids)
     made.save(os.path.join(out, "made.rbloom"))
     queries = lines(queries)
     for path in files:
@@ -30,6 +37,13 @@ def main(_format, ids, queries, out, _p, m, k, *files):
         bloom = Bloom.load(path, HASH)
         write(name + ".admitted", b"".join(id + b"\n" for id in queries if id in bloom))
         write(name + ".again", bloom.save_bytes())
+
+
+def main(_format, ids, *rest):
+    if ids == "sizes":
+        sizes(rest)
+    else:
+        exchange(ids, *rest)
 
 
 if __name__ == "__main__":
