@@ -4,13 +4,13 @@
 
 #include <stddef.h>
 
-static const struct cli_command *const filter_commands[] = {&filter_info, &filter_query,
-                                                            &filter_export, &filter_import, NULL};
+static const struct cli_command *const filter_commands[] = {
+    &filter_info, &filter_query, &filter_export, &filter_import, &filter_merge, NULL};
 
 const struct cli_command cmd_filter = {
     .name = "filter",
-    .summary = "list, query, export and import Bloom filters",
+    .summary = "list, query, export, import and merge Bloom filters",
     .syntax = {.command = "glint filter",
-               .summary = "Lists and queries Bloom filters, and exchanges them with other "
-                          "programs."},
+               .summary = "Lists, queries and merges Bloom filters, and exchanges them with "
+                          "other programs."},
     .commands = filter_commands};
