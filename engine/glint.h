@@ -221,8 +221,12 @@ enum glint_column_format {
     GLINT_JSON_LINES /* outputs only: an object per row */
 };
 enum glint_column_format glint_accept_columns(struct glint_rdd *lines);
-/* Returns the same for a source of these paths, before it is made; GLINT_NO_COLUMNS, without an
- * error of the context, also if they cannot be read, which textFile reports. */
+/* Of files of columns only these columns are read, from 0; the others of a row are empty. Numbers
+ * beyond the last column have no effect. */
+void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_t count);
+/* Returns the same as glint_accept_columns for a source of these paths, before it is made;
+ * GLINT_NO_COLUMNS, without an error of the context, also if they cannot be read, which textFile
+ * reports. */
 enum glint_column_format glint_probe_columns(struct glint *g, const char *paths);
 #define GLINT_NO_COLUMN UINT32_MAX
 /* Columns of such files, by number from 0, in the order of glint_first_line. */

@@ -354,6 +354,22 @@ enum glint_column_format glint_accept_columns(struct glint_rdd *lines)
     return list->files[0].format == FORMAT_PARQUET ? GLINT_PARQUET : GLINT_ARROW;
 }
 
+void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_t count)
+{
+    struct input_list *list =
+        lines != NULL && lines->source_free == list_free ? lines->source : NULL;
+    if (list == NULL || !list->has_columns || context_failed(lines->g)) return;
+    struct glint_error *error = &lines->g->error;
+    if (input_list_read_schema(lines->g->config.env, list, error) != 0) return;
+    assert(numbers != NULL && !lines->counted);
+    uint32_t *known = mem_alloc(((uint64_t)count + 1) * sizeof *known), n = 0;
+    if (known == NULL) error_no_memory(error);
+    for (uint32_t i = 0; known != NULL && i < count; i++)
+        if (numbers[i] < list->schema->count) known[n++] = numbers[i];
+    if (known != NULL) input_list_need_columns(list, known, n, error);
+    mem_free(known);
+}
+
 const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count)
 {
     struct input_list *list =

@@ -90,14 +90,33 @@ void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t de
     if (by_name) glint_with_columns(lines, names, (char)delimiter, uses, count);
 }
 
+void table_need_only(struct table *t, const struct columns *c)
+{
+    assert(t->where_count <= COLUMNS_MAX && c->count <= COLUMNS_MAX);
+    t->some = true;
+    t->needed_count = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        t->some = t->some && c->number[i] != COLUMNS_LINE;
+        t->needed[t->needed_count++] = c->number[i];
+    }
+    for (uint32_t i = 0; i < t->where_count; i++)
+        t->needed[t->needed_count++] = t->where_columns[i];
+}
+
+static struct glint_rdd *needed_rows(const struct table *t, struct glint_rdd *lines)
+{
+    if (t->some) glint_read_columns(lines, t->needed, t->needed_count);
+    return where_rows(lines, t->where);
+}
+
 struct glint_rdd *table_rows(const struct table *t)
 {
-    return where_rows(t->lines, t->where);
+    return needed_rows(t, t->lines);
 }
 
 struct glint_rdd *table_read_again(const struct table *t)
 {
-    return where_rows(table_source(t), t->where);
+    return needed_rows(t, table_source(t));
 }
 
 struct glint_rdd *table_source(const struct table *t)

@@ -33,12 +33,21 @@ struct table {
     struct glint_slice names; /* the first line, with `header`: read when a column is chosen */
     struct glint_column_use uses[COLUMNS_MAX];
     uint32_t use_count;
+    uint32_t where_columns[COLUMNS_MAX]; /* that --where uses */
+    uint32_t where_count;
+    uint32_t needed[2 * COLUMNS_MAX]; /* table_need_only */
+    uint32_t needed_count;
+    bool some; /* only those are needed */
 };
 
 /* Creates the source by --header, --csv and --delimiter, and reads --where. Returns 0 or the
  * context's code. */
 int table_open(struct glint *g, const struct glint_job_args *args, const char *paths,
                struct table *out);
+struct columns;
+/* The job needs no other columns of the rows, which it does not keep: of files of columns no others
+ * are read. */
+void table_need_only(struct table *t, const struct columns *c);
 /* The rows for which --where is true. Call it when all columns are resolved. */
 struct glint_rdd *table_rows(const struct table *t);
 /* The same of a source of its own, for another action. */

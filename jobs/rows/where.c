@@ -96,6 +96,9 @@ struct glint_args *where_compile(struct table *t, const char *option, const char
     struct glint_args *args = source.failed == 0 ? glint_args(t->g) : NULL;
     if (args != NULL) {
         columns_args(args, t, &columns.columns);
+        t->where_count = columns.columns.count;
+        memcpy(t->where_columns, columns.columns.number,
+               t->where_count * sizeof t->where_columns[0]);
         glint_args_bytes(args, "where", source.code, source.code_size);
     }
     return where_end(&source, &columns) == 0 ? args : NULL;

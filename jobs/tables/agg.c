@@ -203,6 +203,7 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
     if (table_open(g, args, args->positional[0], &table) != 0 ||
         read_agg_plan(&table, args, &columns, &plan) != 0)
         return glint_error(g)->code;
+    table_need_only(&table, &columns);
     struct glint_args *row_args = function_args(&table, &columns, &plan, 0);
     struct glint_rdd *inputs = glint_map(table_rows(&table), &agg_row, row_args);
     for (uint32_t i = 0; i < plan.distinct; i++) {

@@ -400,6 +400,7 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
                         "--output-header: the columns of * have no names");
     if (r == 0 && all)
         row_output_save(table_rows(&p.table), p.table.lines, args, args->positional[1]);
+    if (r == 0 && !all) table_need_only(&p.table, &p.columns.columns);
     if (r == 0 && !all) save_selected(&p, args, header);
     glint_free(p.items);
     glint_free(p.header);

@@ -105,7 +105,7 @@ class Remote(unittest.TestCase):
             self.assertIn("row groups skipped", run.stdout)
             asked, requests = self.asked()
             tasks = int(re.search(r"(\d+) tasks?", run.stdout)[1])
-            most = sum(self.chunk.values()) + (tasks + DRIVER) * (FOOTER + LOOK)
+            most = self.chunk["key"] + (tasks + DRIVER) * (FOOTER + LOOK)
             self.assertLess(asked, most, (place, requests))
 
     def test_faults_of_servers(self):

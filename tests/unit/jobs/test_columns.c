@@ -367,6 +367,29 @@ Test(columns, options_of_files_of_columns)
                        GLINT_E_USAGE, "--row-group-rows has no meaning for a text output");
 }
 
+/* The array of a column that is read would be an error. */
+Test(columns, only_needed_columns_are_read)
+{
+    write_file("a.parquet", HEAD "column id u\ncolumn kind d\ncolumn votes l\ngroup\n"
+                                 "damage index\na\tx\t1\nb\ty\t2\n");
+    cr_assert_eq(RUN("select", "--columns", "id", "--where", "votes > 1", "--output-format", "csv",
+                     "a.parquet", "out"),
+                 0, "%s", error.cause);
+    expect_output("out", "b\n");
+    cr_assert_eq(RUN("agg", "--sum", "votes", "--median", "votes", "--distinct", "id",
+                     "--output-format", "csv", "a.parquet", "out"),
+                 0, "%s", error.cause);
+    expect_output("out", "3,2,1.5\n");
+    cr_assert_eq(RUN("agg", "--count", "--output-format", "csv", "a.parquet", "out"), 0); /* none */
+    expect_output("out", "2\n");
+    expect_failure(RUN("select", "--columns", "*", "a.parquet", "no"), GLINT_E_INPUT_DAMAGED,
+                   "column kind");
+    expect_failure(RUN("select", "--columns", "id", "--where", "kind = 'x'", "a.parquet", "no"),
+                   GLINT_E_INPUT_DAMAGED, "column kind");
+    expect_failure(RUN("agg", "--count", "--by", "kind", "a.parquet", "no"), GLINT_E_INPUT_DAMAGED,
+                   "column kind");
+}
+
 /* ---- Row groups that need not be read. What the files say is not what they contain, so that it
  * can be seen which were read. */
 
