@@ -94,6 +94,12 @@ static enum remote_result set_garbled(const struct remote_store *s, struct glint
     return REMOTE_GARBLED;
 }
 
+/* So S3Proxy calls an upload that was completed or aborted before. */
+static bool is_invalid_part(const struct call *call, const struct s3_reply *reply)
+{
+    return call->wanted == S3_UPLOAD_COMPLETED && strcmp(reply->code, "InvalidPart") == 0;
+}
+
 /* The status and the body of a response that has come. */
 static enum remote_result judge_answer(const struct remote_store *s, const struct call *call,
                                        const struct remote_transfer *t, struct answer *out,
@@ -104,8 +110,11 @@ static enum remote_result judge_answer(const struct remote_store *s, const struc
     const bool fine = t->status >= 200 && t->status < 300;
     if (!fine || call->wanted != S3_NOTHING)
         s3_reply_parse(out->body.data, out->body.size, &out->reply);
-    if (t->status == 404 && call->may_be_missing && strcmp(out->reply.code, "NoSuchBucket") != 0)
+    const bool missing = t->status == 404 && strcmp(out->reply.code, "NoSuchBucket") != 0;
+    if (call->may_be_missing && (missing || is_invalid_part(call, &out->reply))) {
+        out->status = 404;
         return REMOTE_OK;
+    }
     if (!fine || out->reply.kind == S3_ERROR) return set_refused(s, t, &out->reply, error);
     return out->reply.kind == call->wanted ? REMOTE_OK : set_garbled(s, error);
 }

@@ -42,8 +42,8 @@ int remote_store_create_upload(struct remote_store *s, const char *key,
 int remote_store_upload_part(struct remote_store *s, const char *key, const char *upload_id,
                              uint32_t number, struct glint_slice content,
                              struct store_upload_part *out, struct glint_error *error);
-/* Makes the parts an object. Returns INPUT_NOT_FOUND if there is no such upload: it was completed
- * or aborted before; *error is not set then. */
+/* Makes the parts an object. Returns INPUT_NOT_FOUND if there is no such upload, or not with these
+ * parts: it was completed or aborted before; *error is not set then. */
 int remote_store_complete_upload(struct remote_store *s, const char *key, const char *upload_id,
                                  const struct store_upload_part *parts, uint32_t count,
                                  struct glint_error *error);

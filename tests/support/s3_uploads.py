@@ -4,7 +4,7 @@ Faults are lines of the file `faults` beside the server's log, read at each requ
 
     ACTION METHOD PATTERN [FROM [COUNT]]
 
-From the FROM-th request on (1) whose method and path match, COUNT (1) of them get ACTION: a status, such as 503;
+From the FROM-th request on (1) whose method and path match, COUNT (1) of them get ACTION: a status, such as 503, or with a code 400:InvalidPart;
 `error`: 200 with an error in the body; `garbage`; `cut`: the connection closes after the request had its effect;
 `hold`: the request has no effect, and no answer before the server ends; `hold-after`: no answer, after its effect.
 A server that holds writes a line to the pipe `held`, if there is one."""
@@ -150,8 +150,10 @@ def handle(handler, method):
     body = handler.rfile.read(int(handler.headers["Content-Length"] or 0))
     with server.lock:
         fault = server.faults.find(method, handler.path)
-    if fault in ("503", "500", "403", "400", "409"):
-        handler.answer(int(fault), [("Retry-After", "0")] if fault == "503" else (), error_body("SlowDown" if fault == "503" else "Told"))
+    if fault[:3].isdigit():
+        status, _, code = fault.partition(":")
+        handler.answer(int(status), [("Retry-After", "0")] if status == "503" else (),
+                       error_body(code or ("SlowDown" if status == "503" else "Told")))
         return True
     if fault == "error":
         handler.answer(200, (), error_body("InternalError"))
