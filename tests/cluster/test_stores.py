@@ -1,4 +1,4 @@
-"""Jobs from bucket to bucket on executors that share no directory with the driver or with each other."""
+"""Jobs from bucket to bucket on executors that share no directory with the driver."""
 import os
 import re
 import signal
@@ -20,8 +20,12 @@ class Stores(ClusterTest):
         os.mkdir(self.store)
         self.server = http_server.HttpServer(self.store, os.path.join(self.directory, "requests"))
         self.addCleanup(self.server.stop)
-        self.env.update(AWS_ENDPOINT_URL=self.server.url("").rstrip("/"), AWS_ACCESS_KEY_ID="AKID", no_proxy="*",
-                        AWS_SECRET_ACCESS_KEY="se+cret/key", AWS_REGION="x", GLINT_HTTP_TIMEOUT="5")
+        self.env.update(AWS_ENDPOINT_URL=self.server.url("").rstrip("/"),
+                        AWS_ACCESS_KEY_ID="AKID",
+                        no_proxy="*",
+                        AWS_SECRET_ACCESS_KEY="se+cret/key",
+                        AWS_REGION="x",
+                        GLINT_HTTP_TIMEOUT="5")
         for name in self.executors:
             self.executor_elsewhere(name)
         status, out, err = self.run_glint("generate", "ratings", "--rows", "60000")
@@ -37,17 +41,19 @@ class Stores(ClusterTest):
     def executor_elsewhere(self, name):
         """It does not see the files behind the store."""
         script = f"mount -t tmpfs tmpfs {self.store} && exec \"$@\""
-        process = Process(self, name, ("executor", "--cluster", self.config, "--id", name),
+        process = Process(self,
+                          name, ("executor", "--cluster", self.config, "--id", name),
                           prefix=("unshare", "-Urm", "bash", "-c", script, "bash"))
         self.processes.append(process)
         process.until_says(f"executor {name} ready on ")
         return process
 
     def jobs(self, place):
-        return (("split-dataset", f"{place}/in/ratings.tsv", f"{place}/train", f"{place}/test"),
-                ("count-keys", f"{place}/train", f"{place}/counts"),
-                ("bloom-build", "0.01", f"{place}/train", f"{place}/counts", f"{place}/filters"),
-                ("bloom-test", "0.01", f"{place}/test", f"{place}/filters", f"{place}/counts", f"{place}/result"))
+        return (("split-dataset", f"{place}/in/ratings.tsv", f"{place}/train",
+                 f"{place}/test"), ("count-keys", f"{place}/train", f"{place}/counts"),
+                ("bloom-build", "0.01", f"{place}/train", f"{place}/counts",
+                 f"{place}/filters"), ("bloom-test", "0.01", f"{place}/test", f"{place}/filters",
+                                       f"{place}/counts", f"{place}/result"))
 
     def words(self, job):
         return ("submit", "-q", job[0], "--split-size", "200K", "--partitions", "4", *job[1:])
@@ -56,8 +62,11 @@ class Stores(ClusterTest):
         """The bytes of all parts of a complete output."""
         directory = os.path.join(*path)
         names = sorted(os.listdir(directory))
-        self.assertEqual([name for name in names if not name.startswith("part-")], ["_SUCCESS"], path)
-        return b"".join(open(os.path.join(directory, name), "rb").read() for name in names if name != "_SUCCESS")
+        self.assertEqual([name for name in names if not name.startswith("part-")], ["_SUCCESS"],
+                         path)
+        return b"".join(
+            open(os.path.join(directory, name), "rb").read() for name in names
+            if name != "_SUCCESS")
 
     def expected(self):
         local = os.path.join(self.directory, "local")
@@ -65,7 +74,10 @@ class Stores(ClusterTest):
         os.symlink(os.path.join(self.store, "in"), os.path.join(local, "in"))
         for job in self.jobs(local):
             self.glint(*self.words(job))
-        return {name: self.content(local, name) for name in ("train", "test", "counts", "filters", "result")}
+        return {
+            name: self.content(local, name)
+            for name in ("train", "test", "counts", "filters", "result")
+        }
 
     def glint(self, *words):
         status, _, err = self.run_glint(*words)
@@ -83,7 +95,10 @@ class Stores(ClusterTest):
             file.write(fault + "\n")
 
     def until_held(self, pattern):
-        until(lambda: any(re.search(pattern, r["path"]) and "status" not in r for r in self.server.requests), "a request is held")
+        until(
+            lambda: any(
+                re.search(pattern, r["path"]) and "status" not in r for r in self.server.requests),
+            "a request is held")
 
     def test_four_jobs_with_an_executor_and_a_driver_that_die(self):
         expected = self.expected()
@@ -112,7 +127,8 @@ class Stores(ClusterTest):
         status, _, err = self.run_glint("cat", "s3://bucket/result")
         self.assertEqual(status, 75, err)
         self.assertIn("E0217", err)
-        status, _, err = self.run_glint(*self.on_cluster(last))  # finishes that, and has nothing to do
+        status, _, err = self.run_glint(
+            *self.on_cluster(last))  # finishes that, and has nothing to do
         self.assertIn("E0301", err)
         self.assertIn("an earlier job's commit was finished now", err)
         for name, content in expected.items():

@@ -263,6 +263,23 @@ class Moto(Server):
         urllib.request.urlopen(request, timeout=DEADLINE_S).close()
 
 
+class S3Proxy(Server):
+    """Another store like S3, for the key AKID; its objects are files."""
+
+    def __init__(self):
+        self.port = free_port()
+        properties = {"s3proxy.authorization": "aws-v2-or-v4",
+                      "s3proxy.endpoint": f"http://127.0.0.1:{self.port}",
+                      "s3proxy.identity": "AKID", "s3proxy.credential": "se+cret/key",
+                      "jclouds.provider": "transient", "jclouds.identity": "x",
+                      "jclouds.credential": "x"}
+        text = "".join(f"{name}={value}\n" for name, value in properties.items())
+        super().__init__("java", "-Xmx400m", "-cp", os.environ["GLINT_S3PROXY"] + "/*",
+                         "org.gaul.s3proxy.Main", "--properties", "DIRECTORY/properties",
+                         files=[("properties", text)])
+        self.ready(lambda: accepts(self.port), "S3Proxy")
+
+
 class Hdfs(Server):
     """A name node and two data nodes."""
 

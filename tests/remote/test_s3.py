@@ -5,6 +5,7 @@ import re
 
 import boto3
 import servers
+from botocore.config import Config
 from cluster import until
 from remote import RemoteTest
 
@@ -13,7 +14,82 @@ TRUST = """{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action":
             "Principal": {"AWS": "*"}}]}"""
 
 
-class S3(RemoteTest):
+def client(endpoint, user="setup", password="setup", name="s3"):
+    """S3Proxy knows no checksums of bodies."""
+    config = Config(request_checksum_calculation="when_required",
+                    response_checksum_validation="when_required", s3={"addressing_style": "path"})
+    return boto3.client(name, endpoint_url=endpoint, region_name="eu-north-1", config=config,
+                        aws_access_key_id=user, aws_secret_access_key=password)
+
+
+class Outputs:
+    """Tests of outputs in the bucket `rows` of a store."""
+
+    def objects(self, prefix):
+        """Of the bucket: their bytes by name."""
+        s3 = client(self.endpoint, self.env["AWS_ACCESS_KEY_ID"], self.env["AWS_SECRET_ACCESS_KEY"])
+        found = s3.list_objects_v2(Bucket="rows", Prefix=prefix).get("Contents", [])
+        self.assertEqual(s3.list_multipart_uploads(Bucket="rows").get("Uploads", []), [])
+        return {o["Key"][len(prefix):]: s3.get_object(Bucket="rows", Key=o["Key"])["Body"].read()
+                for o in found}
+
+    def save(self, job, source, out, where, *options):
+        status, _, err = self.run_glint("submit", "-q", job, *options, *where, source, out)
+        self.assertEqual(status, 0, err)
+
+    def test_outputs(self):
+        rows = self.local("rows.tsv")
+        for job, options in (("count-keys", ("--partitions", "3")),
+                             ("sort", ("--partitions", "2", "--compress", "gzip"))):
+            self.save(job, rows, "here", ("--master", "local[2]"), *options, "--overwrite")
+            here = self.parts_of("here")
+            here.pop("_SUCCESS")
+            for where in self.where():
+                self.save(job, rows, "s3://rows/out", where, *options, "--overwrite")
+                there = self.objects("out/")
+                self.assertIn(b"glint job", there.pop("_SUCCESS"))
+                names = {re.sub("-[0-9a-f]{16}", "", name): name for name in there}
+                self.assertEqual({short: there[name] for short, name in names.items()}, here, where)
+            status, _, err = self.run_glint("submit", job, rows, "s3://rows/out")
+            self.assertIn("E0301", err)
+            self.assertEqual(status, 73)
+
+    def test_an_output_of_several_parts_of_an_upload(self):
+        with open(self.local("large.tsv"), "wb") as file:
+            for number in range(1_500_000):
+                file.write(b"tt%08d\t%d.0\n" % (number, number % 10))
+        self.save("grep", self.local("large.tsv"), "s3://rows/large", ("--master", "local[1]"),
+                  "--split-size", "1G", "tt")
+        there = self.objects("large/")
+        self.assertEqual(len(there), 2, there.keys())
+        with open(self.local("large.tsv"), "rb") as file:
+            self.assertTrue(file.read() in there.values())
+        os.remove(self.local("large.tsv"))
+
+    def parts_of(self, name):
+        found = {}
+        for path in glob.glob(os.path.join(self.directory, name, "*")):
+            with open(path, "rb") as file:
+                found[os.path.basename(path)] = file.read()
+        return found
+
+
+class OutputsOfS3Proxy(Outputs, RemoteTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.proxy = servers.S3Proxy()
+        cls.addClassCleanup(cls.proxy.stop)
+        cls.endpoint = f"http://127.0.0.1:{cls.proxy.port}"
+        client(cls.endpoint, "AKID", "se+cret/key").create_bucket(Bucket="rows")
+
+    def setUp(self):
+        super().setUp()
+        self.env.update(AWS_ENDPOINT_URL=self.endpoint, AWS_REGION="eu-north-1",
+                        AWS_ACCESS_KEY_ID="AKID", AWS_SECRET_ACCESS_KEY="se+cret/key")
+
+
+class S3(Outputs, RemoteTest):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -71,49 +147,6 @@ class S3(RemoteTest):
         self.LOCAL = ("local[3]",)
         self.same_everywhere(self.local("many"), "s3://rows/many/")
         self.assertTrue(self.nginx.requests("continuation-token="))
-
-    def objects(self, prefix):
-        """Of the bucket: their bytes by name."""
-        s3 = boto3.client("s3", endpoint_url=self.endpoint, region_name="eu-north-1", aws_access_key_id=self.key["AccessKeyId"],
-                          aws_secret_access_key=self.key["SecretAccessKey"])
-        found = s3.list_objects_v2(Bucket="rows", Prefix=prefix).get("Contents", [])
-        self.assertEqual(s3.list_multipart_uploads(Bucket="rows").get("Uploads", []), [])
-        return {o["Key"][len(prefix):]: s3.get_object(Bucket="rows", Key=o["Key"])["Body"].read() for o in found}
-
-    def save(self, job, source, out, where, *options):
-        status, _, err = self.run_glint("submit", "-q", job, *options, *where, source, out)
-        self.assertEqual(status, 0, err)
-
-    def test_outputs(self):
-        for job, options in (("count-keys", ("--partitions", "3")), ("sort", ("--partitions", "2", "--compress", "gzip"))):
-            self.save(job, self.local("rows.tsv"), "here", ("--master", "local[2]"), *options, "--overwrite")
-            here = {name: content for name, content in self.parts_of("here").items() if name != "_SUCCESS"}
-            for where in self.where():
-                self.save(job, "s3://rows/data/rows.tsv", "s3://rows/out", where, *options, "--overwrite")
-                there = self.objects("out/")
-                self.assertIn(b"glint job", there.pop("_SUCCESS"))
-                self.assertEqual({re.sub("-[0-9a-f]{16}", "", name): content for name, content in there.items()}, here, where)
-            status, _, err = self.run_glint("submit", job, self.local("rows.tsv"), "s3://rows/out")
-            self.assertIn("E0301", err)
-            self.assertEqual(status, 73)
-
-    def test_an_output_of_several_parts_of_an_upload(self):
-        with open(self.local("large.tsv"), "wb") as file:
-            for number in range(1_500_000):
-                file.write(b"tt%08d\t%d.0\n" % (number, number % 10))
-        self.save("grep", self.local("large.tsv"), "s3://rows/large", ("--master", "local[1]"), "--split-size", "1G", "tt")
-        there = self.objects("large/")
-        self.assertEqual(len(there), 2, there.keys())
-        with open(self.local("large.tsv"), "rb") as file:
-            self.assertTrue(file.read() in there.values())
-        os.remove(self.local("large.tsv"))
-
-    def parts_of(self, name):
-        found = {}
-        for path in glob.glob(os.path.join(self.directory, name, "*")):
-            with open(path, "rb") as file:
-                found[os.path.basename(path)] = file.read()
-        return found
 
     def test_credentials_of_a_session(self):
         self.env.update(AWS_ACCESS_KEY_ID=self.session["AccessKeyId"], AWS_SESSION_TOKEN=self.session["SessionToken"],

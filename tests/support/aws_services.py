@@ -1,19 +1,26 @@
-"""Servers that give the credentials of the test's store (AKID), with a session token that says who gave them."""
+"""Servers that give the credentials of the test's store, with a session token that names them."""
 import datetime
 import json
 import urllib.parse
 
 
 def expiry(handler, seconds=3600):
-    """The first answer of a server of "/soon" is valid for a minute only, so that it is replaced."""
+    """The first answer of "/soon" is valid for a minute only, so that it is replaced."""
     if "/soon" in handler.path and handler.server.count("soon") == 1:
         seconds = 60
-    return (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (datetime.datetime.now(datetime.timezone.utc) +
+            datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def keys(handler, token):
-    return json.dumps({"Code": "Success", "Type": "AWS-HMAC", "AccessKeyId": "AKID", "SecretAccessKey": "se+cret/key",
-                       "Token": token, "Expiration": expiry(handler)}).encode()
+    return json.dumps({
+        "Code": "Success",
+        "Type": "AWS-HMAC",
+        "AccessKeyId": "AKID",
+        "SecretAccessKey": "se+cret/key",
+        "Token": token,
+        "Expiration": expiry(handler)
+    }).encode()
 
 
 def machine(handler, path):
@@ -33,29 +40,40 @@ def machine(handler, path):
 
 
 def container(handler, _):
-    return (200, keys(handler, "container")) if handler.headers["Authorization"] == "secret of the agent" else (403, b"")
+    return (200, keys(
+        handler,
+        "container")) if handler.headers["Authorization"] == "secret of the agent" else (403, b"")
 
 
 def web_identity(handler, _):
     query = dict(urllib.parse.parse_qsl(handler.path.partition("?")[2]))
-    if query.get("Action") != "AssumeRoleWithWebIdentity" or query.get("WebIdentityToken") != "signed+token":
+    if query.get("Action") != "AssumeRoleWithWebIdentity" or query.get(
+            "WebIdentityToken") != "signed+token":
         return 403, b"<ErrorResponse/>"
     token = f"{query['RoleArn']},{query['RoleSessionName']}"
-    return 200, (f'<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">'
-                 f"<AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>AKID</AccessKeyId>"
-                 f"<SecretAccessKey>se+cret/key</SecretAccessKey><SessionToken>{token}</SessionToken>"
-                 f"<Expiration>{expiry(handler)}</Expiration></Credentials></AssumeRoleWithWebIdentityResult>"
-                 f"</AssumeRoleWithWebIdentityResponse>").encode()
+    return 200, (
+        f'<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">'
+        f"<AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>AKID</AccessKeyId>"
+        f"<SecretAccessKey>se+cret/key</SecretAccessKey><SessionToken>{token}</SessionToken>"
+        f"<Expiration>{expiry(handler)}</Expiration></Credentials>"
+        f"</AssumeRoleWithWebIdentityResult>"
+        f"</AssumeRoleWithWebIdentityResponse>").encode()
 
 
 def sso(handler, path):
     query = dict(urllib.parse.parse_qsl(handler.path.partition("?")[2]))
-    if path != "/federation/credentials" or handler.headers["x-amz-sso_bearer_token"] != "of the login":
+    if path != "/federation/credentials" or handler.headers[
+            "x-amz-sso_bearer_token"] != "of the login":
         return 401, b""
     end = datetime.datetime.now(datetime.timezone.utc).timestamp() * 1000 + 3600_000
-    return 200, json.dumps({"roleCredentials": {
-        "accessKeyId": "AKID", "secretAccessKey": "se+cret/key", "expiration": int(end),
-        "sessionToken": f"{query['account_id']},{query['role_name']}"}}).encode()
+    return 200, json.dumps({
+        "roleCredentials": {
+            "accessKeyId": "AKID",
+            "secretAccessKey": "se+cret/key",
+            "expiration": int(end),
+            "sessionToken": f"{query['account_id']},{query['role_name']}"
+        }
+    }).encode()
 
 
 SERVICES = {"/imds": machine, "/agent": container, "/sts": web_identity, "/sso": sso}

@@ -1,12 +1,15 @@
-"""The part of a store like S3 that writes, in the server of tests: multipart uploads, objects, faults.
+"""The part of a store like S3 that writes, in the server of tests: uploads, objects, faults.
 
 Faults are lines of the file `faults` beside the server's log, read at each request:
 
     ACTION METHOD PATTERN [FROM [COUNT]]
 
-From the FROM-th request on (1) whose method and path match, COUNT (1) of them get ACTION: a status, such as 503, or with a code 400:InvalidPart;
-`error`: 200 with an error in the body; `garbage`; `cut`: the connection closes after the request had its effect;
-`hold`: the request has no effect, and no answer before the server ends; `hold-after`: no answer, after its effect.
+From the FROM-th request on (1) whose method and path match, COUNT (1) of them get ACTION:
+
+- a status, such as 503, or with a code 400:InvalidPart; `error`: 200 with an error in the body;
+- `garbage`; `cut`: the connection closes after the request had its effect;
+- `hold`: no effect, and no answer before the server ends; `hold-after`: the same after its effect.
+
 A server that holds writes a line to the pipe `held`, if there is one."""
 import os
 import re
@@ -25,7 +28,8 @@ def etag(content):
 
 
 def error_body(code, message="told by the test"):
-    return f'<?xml version="1.0"?><Error><Code>{code}</Code><Message>{message}</Message></Error>'.encode()
+    text = f"<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+    return ('<?xml version="1.0"?>' + text).encode()
 
 
 class Faults:
@@ -62,7 +66,6 @@ class Faults:
 
 class Uploads:
     """Of one bucket, whose objects are files of a directory."""
-
     def __init__(self, directory):
         self.directory, self.uploads, self.number = directory, {}, 0
 
@@ -85,43 +88,53 @@ class Uploads:
         """(status, body)"""
         key, parts, _ = self.uploads[name]
         root = xml.etree.ElementTree.fromstring(body)
-        wanted = [(int(part.find(f"{{{NAMESPACE}}}PartNumber").text), part.find(f"{{{NAMESPACE}}}ETag").text)
+        wanted = [(int(part.find(f"{{{NAMESPACE}}}PartNumber").text),
+                   part.find(f"{{{NAMESPACE}}}ETag").text)
                   for part in root.iter(f"{{{NAMESPACE}}}Part")]
-        if not wanted or [number for number, _ in wanted] != list(range(1, len(wanted) + 1)) or any(
-                number not in parts or etag(parts[number]) != tag for number, tag in wanted):
+        if not wanted or [number for number, _ in wanted] != list(range(
+                1,
+                len(wanted) + 1)) or any(number not in parts or etag(parts[number]) != tag
+                                         for number, tag in wanted):
             return 400, error_body("InvalidPart")
         if any(len(parts[number]) < PART_BYTES_MIN for number, _ in wanted[:-1]):
             return 400, error_body("EntityTooSmall")
         content = b"".join(parts[number] for number, _ in wanted)
         self.write(key, content)
         del self.uploads[name]
-        return 200, (f'  \n<CompleteMultipartUploadResult xmlns="{NAMESPACE}"><Key>{escape(key)}</Key><ETag>'
-                     f"{escape(etag(content))}</ETag></CompleteMultipartUploadResult>").encode()
+        return 200, (
+            f'  \n<CompleteMultipartUploadResult xmlns="{NAMESPACE}"><Key>{escape(key)}</Key><ETag>'
+            f"{escape(etag(content))}</ETag></CompleteMultipartUploadResult>").encode()
 
     def list(self, query):
         """One upload per page."""
-        found = sorted((key, name, time) for name, (key, _, time) in self.uploads.items() if key.startswith(query["prefix"]))
+        found = sorted((key, name, time) for name, (key, _, time) in self.uploads.items()
+                       if key.startswith(query["prefix"]))
         after = (query.get("key-marker", ""), query.get("upload-id-marker", ""))
         left = [item for item in found if (item[0], item[1]) > after]
         more = len(left) > 1
-        text = f'<ListMultipartUploadsResult xmlns="{NAMESPACE}"><IsTruncated>{str(more).lower()}</IsTruncated>'
+        text = (f'<ListMultipartUploadsResult xmlns="{NAMESPACE}">'
+                f"<IsTruncated>{str(more).lower()}</IsTruncated>")
         for key, name, time in left[:1]:
             if more:
-                text += f"<NextKeyMarker>{escape(key)}</NextKeyMarker><NextUploadIdMarker>{escape(name)}</NextUploadIdMarker>"
+                text += f"<NextKeyMarker>{escape(key)}</NextKeyMarker>"
+                text += f"<NextUploadIdMarker>{escape(name)}</NextUploadIdMarker>"
             text += (f"<Upload><Key>{escape(key)}</Key><UploadId>{escape(name)}</UploadId>"
                      f"<Initiated>{time:%Y-%m-%dT%H:%M:%S.000Z}</Initiated></Upload>")
         return 200, (text + "</ListMultipartUploadsResult>").encode()
 
     def answer(self, method, key, query, body):
-        """(status, headers, body) of a request that writes, or lists uploads; None: it is another one."""
+        """(status, body, headers) of a request that writes, or lists uploads; None: another one."""
         name = query.get("uploadId")
         if method == "GET" and "uploads" in query:
             return *self.list(query), ()
         if method == "GET":
             return None
         if method == "POST" and "uploads" in query:
-            return 200, (f'<?xml version="1.0"?><InitiateMultipartUploadResult xmlns="{NAMESPACE}"><UploadId>'
-                         f"{escape(self.create(key))}</UploadId></InitiateMultipartUploadResult>").encode(), ()
+            return 200, (
+                f'<?xml version="1.0"?><InitiateMultipartUploadResult xmlns="{NAMESPACE}">'
+                f"<UploadId>"
+                f"{escape(self.create(key))}</UploadId></InitiateMultipartUploadResult>"
+            ).encode(), ()
         if name is not None and (name not in self.uploads or self.uploads[name][0] != key):
             return 404, error_body("NoSuchUpload"), ()
         if method == "PUT" and name is not None:
@@ -167,7 +180,9 @@ def handle(handler, method):
         server.stopped.wait()
         return True
     with server.lock:
-        found = server.uploads.answer(method, key, dict(urllib.parse.parse_qsl(query, keep_blank_values=True)), body)
+        found = server.uploads.answer(method, key,
+                                      dict(urllib.parse.parse_qsl(query, keep_blank_values=True)),
+                                      body)
     if found is None:
         return False
     if fault in ("cut", "hold-after"):
