@@ -743,12 +743,12 @@ int job_outputs_open(struct driver *d, const char *path, struct commit **out)
         c->reserved = false;
         return 0;
     }
-    c = *out = add_output_commit(d);
-    if (c == NULL) return driver_error(d)->code;
     if (config->stage != NULL && remote_output_is(path))
         return error_set(driver_error(d), GLINT_E_OUTPUT_CREATE,
                          "save to a directory of a file system, and copy it",
                          "%s: tasks of another engine do not write to stores", path);
+    c = *out = add_output_commit(d);
+    if (c == NULL) return driver_error(d)->code;
     if (find_executors_group(config, &group)) options.group = &group;
     /* The id in the hidden directory's name differs for each output, since two of them may have
      * the same name and parent until commit_check_disjoint rejects them. */
