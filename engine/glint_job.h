@@ -96,7 +96,8 @@ struct glint_job {
     const struct glint_function *functions[GLINT_JOB_FUNCTIONS_MAX + 1];
     /* Builds plans and runs actions. Returns glint_error(g)->code. */
     int (*run)(struct glint *g, const struct glint_job_args *args);
-    /* The option with which arguments may be left out; NULL: always. Needs positional_min. */
+    /* The options, as a|b, with which arguments may be left out; NULL: always. Needs
+     * positional_min. */
     const char *optional_with;
 };
 

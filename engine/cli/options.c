@@ -201,12 +201,27 @@ static bool parse_letter_options(struct cli_line *line, const char *word, struct
     return true;
 }
 
+/* Whether one of the options of a list, as a|b, is given. */
+static bool has_any_option(const struct cli_line *line, const char *names)
+{
+    char name[64];
+    for (const char *at = names; *at != '\0';) {
+        const size_t size = strcspn(at, "|");
+        assert(size < sizeof name);
+        memcpy(name, at, size);
+        name[size] = '\0';
+        if (cli_line_has(line, name)) return true;
+        at += size + (at[size] == '|');
+    }
+    return false;
+}
+
 static bool check_argument_count(const struct cli_line *line, struct glint_error *error)
 {
     const struct cli_syntax *s = line->syntax;
     const bool by_option = s->argument_option != NULL && cli_line_has(line, s->argument_option);
     const uint32_t n = line->argument_count + by_option;
-    const bool all = s->optional_with != NULL && !cli_line_has(line, s->optional_with);
+    const bool all = s->optional_with != NULL && !has_any_option(line, s->optional_with);
     const uint32_t least = all ? s->arguments_max : s->arguments_min;
     if (n >= least && n <= s->arguments_max) return true;
     char usage[512];

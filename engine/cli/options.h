@@ -30,7 +30,8 @@ struct cli_syntax {
     const char *help;      /* longer text; may be NULL */
     const char *arguments; /* as the usage line shows them: "INPUT OUTPUT"; NULL: none */
     uint32_t arguments_min, arguments_max;
-    const char *optional_with; /* the option without which arguments_max are needed; NULL: none */
+    const char
+        *optional_with; /* options, as a|b, without which arguments_max are needed, or NULL */
     const struct glint_job_option *own;    /* both end with a NULL name and may be NULL; */
     const struct glint_job_option *common; /* they must not share names */
     /* Heading of the common options, if there are also own ones; NULL: they are not separated. */

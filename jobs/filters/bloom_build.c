@@ -14,6 +14,7 @@
 #include "jobs/filters/filter_report.h"
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
+#include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
 
 #include <assert.h>
@@ -36,7 +37,9 @@ struct build_plan {
     enum bloom_method lists; /* the encoding of strategy indexes */
     bool chosen;             /* the strategy was chosen by the job */
     enum build_strategy strategy;
-    uint32_t log2; /* log2 of a segment's bits */
+    uint32_t log2;       /* log2 of a segment's bits */
+    const char *filters; /* --like, --add-to: filters with the sizes; NULL: COUNTS or PARAMS */
+    bool add;            /* the rows are added to them */
 };
 
 /* Shuffle bytes, and memory needed per slot. */
@@ -169,9 +172,21 @@ static int compute_build_number(const struct build_plan *p, struct glint_rdd *li
     return r;
 }
 
+static struct glint_rdd *built_filters(const struct build_plan *p)
+{
+    const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
+    const struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
+    return glint_msgpack_file(p->g, p->filters, schema);
+}
+
 static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rdd *lines)
 {
     uint64_t build;
+    if (p->add) {
+        lines = glint_with_split_bytes(lines, bloom_split_bytes(&p->sizes));
+        return bloom_add_pipeline(lines, built_filters(p), &p->sizes, &p->fields,
+                                  glint_job_given(p->args, "strict"));
+    }
     if (p->strategy == BUILD_IDS)
         return ids_build_filters(lines, &p->source, &p->fields, &p->sizing);
     if (p->strategy == BUILD_SEGMENTS)
@@ -206,6 +221,12 @@ static void note_surplus_rows(const struct build_plan *p, int64_t rows)
                    "--format guava or spark-v2, keep it",
                    (long long)higher, bloom_scheme_name(p->sizing.scheme));
     const int64_t full = glint_counter_value(p->g, BLOOM_OVERFULL);
+    if (p->filters != NULL && full > 0)
+        glint_note(p->g,
+                   "%lld of the filters have more ids than those of %s are sized for: expect a "
+                   "higher rate than planned, see glint filter info",
+                   (long long)full, p->filters);
+    if (p->filters != NULL) return;
     if (rows <= (int64_t)p->sizes.rows && full > 0)
         glint_note(p->g,
                    "%lld of the filters have more ids than %s counts for their keys, and a higher "
@@ -234,21 +255,65 @@ static int choose_filter_sizing(const struct build_plan *p, struct bloom_sizing 
                        "--params has a k for each key, --seeds random draws seeds for one k");
 }
 
+/* --like and --add-to: the filters say all that other options would. Returns 0 or the context's
+ * code. */
+static int read_filters_options(struct build_plan *p)
+{
+    static const char *const others[] = {"params", "scheme", "layout",   "format",
+                                         "seeds",  "seed",   "hash-seed"};
+    const char *like = glint_job_option(p->args, "like");
+    const char *name = like != NULL ? "like" : "add-to", *strategy;
+    p->filters = like != NULL ? like : glint_job_option(p->args, "add-to");
+    p->add = like == NULL && p->filters != NULL;
+    if (glint_job_given(p->args, "strict") && !p->add)
+        return glint_abort(p->g, GLINT_E_USAGE, NULL, "--strict is for --add-to");
+    if (p->filters == NULL) return 0;
+    if (like != NULL && glint_job_option(p->args, "add-to") != NULL)
+        return glint_abort(p->g, GLINT_E_USAGE, "use only one of them", "--like and --add-to");
+    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (glint_job_given(p->args, others[i]))
+            return glint_abort(p->g, GLINT_E_USAGE, "use only one of them",
+                               "--%s: the filters of --%s say it", others[i], name);
+    strategy = glint_job_option(p->args, "strategy");
+    if (strcmp(strategy, "ids") == 0 || (p->add && strcmp(strategy, "auto") != 0))
+        return glint_abort(p->g, GLINT_E_USAGE, NULL, "--%s does not support --strategy %s", name,
+                           strategy);
+    if (p->args->count != 2)
+        return glint_abort(p->g, GLINT_E_USAGE, "bloom-build --add-to FILTERS INPUT OUTPUT",
+                           "%u arguments, expected 2, with --%s", p->args->count, name);
+    p->paths[0] = p->args->positional[0];
+    p->paths[1] = p->args->positional[1];
+    p->source = (struct sizes_source){.path = p->filters};
+    return 0;
+}
+
+/* Reads P and COUNTS, PARAMS, or the sizes of filters. Returns as sizes_read. */
+static int read_build_sizes(struct build_plan *p)
+{
+    if (p->filters == NULL) return sizes_read(p->g, &p->source, &p->fields, &p->sizing, &p->sizes);
+    const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
+    int r = sizes_from_filters(built_filters(p), text, p->filters, &p->sizes);
+    if (r == 0 && p->add) p->strategy = BUILD_PARTIALS;
+    if (p->add) p->chosen = false;
+    return r;
+}
+
 static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
 {
     struct build_plan p = {.g = g, .args = args};
-    if (sizes_arguments(g, args, 4,
-                        "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
-                        "OUTPUT",
-                        &p.source, p.paths) != 0 ||
-        choose_filter_sizing(&p, &p.sizing) != 0 ||
+    if (read_filters_options(&p) != 0) return glint_error(g)->code;
+    if ((p.filters == NULL &&
+         (sizes_arguments(g, args, 4,
+                          "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
+                          "OUTPUT",
+                          &p.source, p.paths) != 0 ||
+          choose_filter_sizing(&p, &p.sizing) != 0)) ||
         fields_options(g, args, p.paths[0], &p.fields) != 0 || strategy_option(&p) != 0)
         return glint_error(g)->code;
     read_coding_option(&p, glint_job_option(args, "coding"));
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
     int r = SIZES_TOO_MANY;
-    if (p.chosen || p.strategy != BUILD_IDS)
-        r = sizes_read(g, &p.source, &p.fields, &p.sizing, &p.sizes);
+    if (p.chosen || p.strategy != BUILD_IDS) r = read_build_sizes(&p);
     if (r == 0) sizes_note_rates(g, &p.sizes);
     r = r == SIZES_TOO_MANY ? choose_ids_strategy(&p) : r == 0 ? choose_strategy(&p, lines) : r;
     struct glint_rdd *filters = r == 0 ? build_filters_rdd(&p, lines) : NULL;
@@ -266,6 +331,12 @@ static const struct glint_job_option options[] = {
     SIZES_PARAMS_OPTION,
     {"strategy", "auto|indexes|partials|segments|ids", "auto", "what is shuffled"},
     SEGMENTS_OPTION,
+    {"like", "FILTERS", NULL,
+     "instead of P and COUNTS: each key has the n, m, k and seeds of its filter"},
+    {"add-to", "FILTERS", NULL,
+     "instead of P and COUNTS: adds the rows to these filters, and saves all of them"},
+    {"strict", NULL, NULL,
+     "with --add-to: more ids than a filter is sized for are an error, not a note"},
     {"coding", "varint|fixed|vint", "varint",
      "encoding of an index with --strategy indexes; vint: as in Hadoop"},
     {NULL, NULL, NULL, NULL}};
@@ -280,7 +351,7 @@ const struct glint_job bloom_build_job = {
             "(--strategy segments), which bloom-test and glint filter can read.",
     .positional = {"P", "INPUT", "COUNTS", "OUTPUT"},
     .positional_min = 2,
-    .optional_with = "params",
+    .optional_with = "params|like|add-to",
     .outputs = {"OUTPUT"},
     .options = options,
     .functions = {&bloom_rating_indexes,
@@ -291,6 +362,8 @@ const struct glint_job bloom_build_job = {
                   &bloom_text_partials,
                   &bloom_or,
                   &bloom_seal,
+                  &bloom_seal_strict,
+                  &bloom_bits,
                   &segments_lists_of_rows,
                   &segments_fill,
                   &segments_key_number,

@@ -186,13 +186,15 @@ int bloom_tally_decode(struct glint_task *task, struct glint_slice bytes, struct
 }
 
 /* The estimate varies by less than the square root of n; equal ids are one. */
-void bloom_count_overfull_filter(struct glint_task *task, int counter,
+bool bloom_count_overfull_filter(struct glint_task *task, int counter,
                                  const struct bloom_params *params, uint8_t *bits)
 {
     const struct bloom_filter filter = {*params, bits, 0};
     const double n = (double)params->n;
-    if (bloom_ids_estimate(params, bloom_bits_set(&filter)) > 1.05 * n + 4 * sqrt(n) + 2)
-        glint_counter_add(task, counter, 1);
+    if (bloom_ids_estimate(params, bloom_bits_set(&filter)) <= 1.05 * n + 4 * sqrt(n) + 2)
+        return false;
+    glint_counter_add(task, counter, 1);
+    return true;
 }
 
 void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,

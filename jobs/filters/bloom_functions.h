@@ -19,7 +19,8 @@
 
 /* Counter of filters with clearly more ids than n, by the bits that are set. */
 #define BLOOM_OVERFULL "filters with too many ids"
-void bloom_count_overfull_filter(struct glint_task *task, int counter,
+/* Returns whether the filter is one of them. */
+bool bloom_count_overfull_filter(struct glint_task *task, int counter,
                                  const struct bloom_params *params, uint8_t *bits);
 
 /* Why a row is bad whose key has no size. */
@@ -73,6 +74,7 @@ extern const struct glint_function bloom_report_functions[2][2];
 extern const struct glint_function bloom_test_rating, bloom_test_text, bloom_add_tallies;
 extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
     bloom_fill;
-extern const struct glint_function bloom_rating_partials, bloom_text_partials, bloom_or, bloom_seal;
+extern const struct glint_function bloom_rating_partials, bloom_text_partials, bloom_or, bloom_seal,
+    bloom_seal_strict, bloom_bits;
 
 #endif

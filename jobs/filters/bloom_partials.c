@@ -145,6 +145,7 @@ struct seal_state {
     uint8_t *memory;
     uint64_t size;
     int overfull; /* counter */
+    bool strict;  /* a filter with too many ids is an error */
 };
 
 static int seal_filter_init(struct glint_task *task, void *state)
@@ -157,6 +158,21 @@ static int seal_filter_init(struct glint_task *task, void *state)
     }
     s->overfull = glint_counter(task, BLOOM_OVERFULL);
     return r != 0 ? r : s->overfull < 0 ? GLINT_E_NO_MEMORY : 0;
+}
+
+static int seal_strict_init(struct glint_task *task, void *state)
+{
+    ((struct seal_state *)state)->strict = true;
+    return seal_filter_init(task, state);
+}
+
+static int set_overfull_error(struct glint_task *task, const struct seal_state *s, uint32_t number)
+{
+    char key[256];
+    sizes_key_text(&s->sizes, number, key, sizeof key);
+    return glint_fail(task, GLINT_E_FILTER_LIMIT, "build it for more ids, or without --strict",
+                      "the filter of key %s is sized for %llu ids, and would have more", key,
+                      (unsigned long long)s->sizes.params[number].n);
 }
 
 static int emit_sealed_filter(struct glint_task *task, void *state, const struct glint_record *in,
@@ -174,7 +190,9 @@ static int emit_sealed_filter(struct glint_task *task, void *state, const struct
     if (s->memory == NULL) return GLINT_E_NO_MEMORY;
     assert(in->value.bytes.size <= s->size);
     memcpy(s->memory + BLOOM_HEADER_MAX, in->value.bytes.data, in->value.bytes.size);
-    bloom_count_overfull_filter(task, s->overfull, params, s->memory + BLOOM_HEADER_MAX);
+    if (bloom_count_overfull_filter(task, s->overfull, params, s->memory + BLOOM_HEADER_MAX) &&
+        s->strict)
+        return set_overfull_error(task, s, number);
     bloom_emit_filter(params, &in->key, s->memory, out);
     return 0;
 }
@@ -186,3 +204,32 @@ const struct glint_function bloom_seal = {.name = "bloom.seal",
                                           .state_size = sizeof(struct seal_state),
                                           .open = seal_filter_init,
                                           .each = emit_sealed_filter};
+
+const struct glint_function bloom_seal_strict = {.name = "bloom.seal_strict",
+                                                 .kind = GLINT_KIND_MAP,
+                                                 .in = {GLINT_ANY, GLINT_BYTES},
+                                                 .out = {GLINT_SAME, GLINT_MSGPACK},
+                                                 .state_size = sizeof(struct seal_state),
+                                                 .open = seal_strict_init,
+                                                 .each = emit_sealed_filter};
+
+/* The bits of a filter of a file, as those of a partial one. */
+static int emit_filter_bits(struct glint_task *task, void *state, const struct glint_record *in,
+                            struct glint_emitter *out)
+{
+    struct bloom_filter filter;
+    (void)state;
+    enum bloom_result result = bloom_decode(in->value.bytes.data, in->value.bytes.size, &filter);
+    if (result != BLOOM_OK)
+        return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "%s", bloom_strerror(result));
+    struct glint_record record = {.key = in->key,
+                                  .value.bytes = {filter.bits, bloom_bytes(filter.params.m)}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+const struct glint_function bloom_bits = {.name = "bloom.bits",
+                                          .kind = GLINT_KIND_MAP,
+                                          .in = {GLINT_ANY, GLINT_MSGPACK},
+                                          .out = {GLINT_SAME, GLINT_BYTES},
+                                          .each = emit_filter_bits};

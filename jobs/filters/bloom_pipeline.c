@@ -101,3 +101,18 @@ struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
     return method == BLOOM_PARTIALS ? partial_filters_pipeline(lines, s->text, args)
                                     : index_lists_pipeline(lines, s->text, args);
 }
+
+struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *filters,
+                                     const struct sizes *s, const struct fields *f, bool strict)
+{
+    if (lines == NULL || filters == NULL) return NULL;
+    struct glint_args *args = glint_args(glint_context(lines));
+    fields_args(args, f);
+    glint_args_i64(args, "method", BLOOM_PARTIALS);
+    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
+    const struct glint_function *fill = s->text ? &bloom_text_partials : &bloom_rating_partials;
+    struct glint_rdd *added = glint_map_partitions(lines, fill, args);
+    struct glint_rdd *both = glint_union(glint_map_values(filters, &bloom_bits, NULL), added);
+    struct glint_rdd *merged = glint_reduce_by_key(both, &bloom_or, NULL);
+    return glint_map_values(merged, strict ? &bloom_seal_strict : &bloom_seal, args);
+}

@@ -34,5 +34,9 @@ uint64_t bloom_split_bytes(const struct sizes *s);
 /* (key, filter as msgpack): the filters of the rows in `lines`. Returns NULL if `lines` is NULL. */
 struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
                                  enum bloom_method method, const struct fields *f);
+/* The same for filters of a file, (key, msgpack), with the rows added to them; `s` are their sizes.
+ * `strict`: more ids than one is sized for are an error. */
+struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *filters,
+                                     const struct sizes *s, const struct fields *f, bool strict);
 
 #endif
