@@ -158,10 +158,10 @@ void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t ca
 int sizes_set_seeds(struct glint *g, struct sizes *s, const uint8_t *seeds, uint32_t count)
 {
     const uint64_t size = BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES;
-    assert(count <= BLOOM_SEEDS_MAX);
     glint_free(s->seeds);
     s->seeds = NULL;
     if (seeds == NULL) return 0;
+    assert(count <= BLOOM_SEEDS_MAX);
     s->seeds = glint_alloc(g, size);
     if (s->seeds == NULL) return glint_error(g)->code;
     memset(s->seeds, 0, size);
