@@ -191,6 +191,7 @@ static int read_fields(struct column_save *s, struct unpacker *u)
 /* A writer has a row group in memory, encoded: at most half of the slot's for all of them. */
 static uint64_t row_group_bytes(const struct column_save *s)
 {
+    assert(s->output_count > 0);
     const uint64_t share = s->task->options->memory_bytes / 2 / s->output_count;
     return share < ROW_GROUP_BYTES ? share > MIB ? share : MIB : ROW_GROUP_BYTES;
 }

@@ -84,6 +84,7 @@ int save_objects_append(struct glint_task *task, const struct save_objects *o,
                         struct glint_slice row, struct buffer *out)
 {
     struct glint_slice rest = row, field;
+    assert(o->count > 0);
     struct json j = {.out = *out};
     const uint64_t begin = out->size;
     const char *problem = NULL;

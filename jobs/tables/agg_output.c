@@ -30,6 +30,7 @@ static const char *const kind_names[AGG_KINDS] = {
 /* Where the column of a result is among all columns. */
 static uint32_t column_of_result(const struct agg_plan *p, struct agg_output result)
 {
+    assert(result.kind < AGG_KINDS);
     const uint32_t texts = (uint32_t)p->by + p->numbers + p->distinct;
     switch ((enum agg_kind)result.kind) {
     case AGG_DISTINCT: return (uint32_t)p->by + p->numbers + result.index;
