@@ -197,6 +197,8 @@ int main(void)
         {.words = {"bloom-test", "0.1", "in.tsv", "filters", "counts", "out"}, .outputs = {"out"}},
         {.words = {"join-steps", "in.tsv", "in.tsv", "out", "out2", "out3"},
          .outputs = {"out", "out2", "out3"}},
+        {.words = {"join", "--type", "full", "--right-key-column", "3", "in.tsv", "in.tsv", "out"},
+         .outputs = {"out"}},
         {.words = {"grep", "--regex", "7.*1", "in.tsv", "out"}, .outputs = {"out"}},
         {.words = {"sort", "--by", "2:nr,1", "--unique", "in.tsv", "out"}, .outputs = {"out"}},
         {.words = {"agg", "--by", "2,1", "--mean", "3", "--distinct", "3", "in.tsv", "out"},
