@@ -140,6 +140,7 @@ struct glint_column_form {
     uint32_t row_group_rows;       /* at most; 0: 1,048,576 */
     const uint32_t *bloom_columns; /* from 0: columns with a Bloom filter, of Parquet only */
     uint32_t bloom_count;
+    bool empty_is_null; /* an empty field is null, too, as in CSV with the null text "" */
 };
 int glint_save_as_column_file(struct glint_rdd *rows, const char *path,
                               const struct glint_column_form *form);

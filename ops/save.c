@@ -150,9 +150,10 @@ int save_text_run(struct action *a, const struct glint_column_form *form)
     struct packer p = {.failed = false};
     const uint32_t columns = form != NULL && form->format == GLINT_JSON_LINES ? form->count : 0;
     if (g->csv == 0 && form == NULL) return run_action_of_rdd(a);
-    pack_array(&p, 2 + 2 * (uint64_t)columns);
+    pack_array(&p, 2 + (columns > 0 ? 1 + 2 * (uint64_t)columns : 0));
     pack_u64(&p, form == NULL ? g->csv : form->format == GLINT_TSV ? '\t' : JSON_ROW);
     pack_bytes(&p, g->nulls);
+    if (columns > 0) pack_u64(&p, form->empty_is_null);
     for (uint32_t i = 0; i < columns; i++) {
         pack_text(&p, form->columns[i].name);
         pack_text(&p, form->columns[i].type);

@@ -17,8 +17,9 @@
 #define ROW_GROUP_BYTES (128 * MIB)
 #define BLOOM_FPP       0.01
 
-/* Of the parameters, before those of columns: kind, compression, rows of a group, filters. */
-enum { HEAD_ELEMENTS = 4 };
+/* Of the parameters, before those of columns: kind, compression, rows of a group, filters, whether
+ * empty fields are null. */
+enum { HEAD_ELEMENTS = 5 };
 
 extern const struct op op_save_as_column_file;
 
@@ -36,6 +37,7 @@ struct column_save {
     const struct format_library *library;
     uint8_t kind, compression;
     uint32_t group_rows;
+    bool empty_is_null;
     uint32_t *bloom_columns;
     uint32_t bloom_count;
     uint32_t count;
@@ -88,6 +90,7 @@ static bool pack_form(struct packer *p, const struct glint *g, const struct glin
     pack_u64(p, form->row_group_rows > 0 ? form->row_group_rows : ROW_GROUP_ROWS);
     const uint64_t bloom_bytes = form->bloom_count * sizeof *form->bloom_columns;
     pack_bytes(p, (struct glint_slice){(const uint8_t *)form->bloom_columns, bloom_bytes});
+    pack_u64(p, form->empty_is_null);
     for (uint32_t i = 0; i < form->count; i++) {
         pack_text(p, form->columns[i].name);
         pack_text(p, form->columns[i].type);
@@ -272,8 +275,9 @@ static int column_save_open(void *state, const struct op_open *o)
     s->compression = (uint8_t)unpack_u64(&u, FORMAT_BROTLI);
     s->group_rows = (uint32_t)unpack_u64(&u, UINT32_MAX);
     const struct glint_slice bloom = unpack_bytes(&u);
-    if (elements <= HEAD_ELEMENTS || elements % 2 != 0 || elements / 2 > UINT32_MAX ||
-        s->group_rows == 0)
+    s->empty_is_null = unpack_u64(&u, 1) == 1;
+    if (elements <= HEAD_ELEMENTS || (elements - HEAD_ELEMENTS) % 2 != 0 ||
+        elements / 2 > UINT32_MAX || s->group_rows == 0)
         return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "an output has no columns");
     s->count = (uint32_t)((elements - HEAD_ELEMENTS) / 2);
     if (read_bloom_columns(s, bloom) != 0) return o->task->error.code;
@@ -313,8 +317,8 @@ static int append_row(struct column_save *s, struct column_output *o, struct gli
         bool no_memory;
         if (field.size == 1 && *field.data == null)
             field = (struct glint_slice){NULL, 0};
-        else if (field.data == NULL)
-            field.data = &null; /* empty, not null */
+        else if (field.size == 0)
+            field.data = s->empty_is_null ? NULL : &null;
         const char *problem = arrow_builder_append(&o->builders[i], field, &no_memory);
         if (no_memory) return error_no_memory(&s->task->error);
         if (problem != NULL) return bad_row(s, row, problem);

@@ -12,6 +12,7 @@
 
 struct save_objects {
     uint32_t count;
+    bool empty_is_null;
     struct object_member {
         const char *name;
         bool raw; /* its text is JSON, but for numbers that are not finite */
@@ -29,12 +30,14 @@ int save_objects_read(struct glint_task *task, struct unpacker *u, uint64_t elem
                       const struct save_objects **out)
 {
     char name[PATH_MAX], type[256];
-    if (elements == 0 || elements % 2 != 0 || elements / 2 > UINT32_MAX)
+    const bool empty_is_null = unpack_u64(u, 1) == 1;
+    if (elements < 3 || elements % 2 != 1 || elements / 2 > UINT32_MAX)
         return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "an output has no columns");
     const uint32_t count = (uint32_t)(elements / 2);
     struct save_objects *o = task_alloc(task, sizeof *o + count * sizeof o->members[0]);
     if (o == NULL) return GLINT_E_NO_MEMORY;
     o->count = count;
+    o->empty_is_null = empty_is_null;
     for (uint32_t i = 0; i < count; i++) {
         unpack_text(u, name, sizeof name);
         unpack_text(u, type, sizeof type);
@@ -65,11 +68,10 @@ static bool is_finite_number(struct glint_slice text)
     return text.size > sign && text.data[sign] != 'i' && text.data[sign] != 'n';
 }
 
-static const char *append_member(struct json *j, const struct object_member *m,
-                                 struct glint_slice field)
+static const char *append_member(struct json *j, const struct save_objects *o,
+                                 const struct object_member *m, struct glint_slice field)
 {
-    static const uint8_t null = ROW_NULL;
-    if (field.size == 1 && *field.data == null)
+    if ((field.size == 1 && *field.data == ROW_NULL) || (field.size == 0 && o->empty_is_null))
         json_cstring(j, m->name, NULL);
     else if (m->raw && is_finite_number(field))
         json_raw(j, m->name, field.data, field.size);
@@ -91,7 +93,7 @@ int save_objects_append(struct glint_task *task, const struct save_objects *o,
     json_begin(&j, NULL, '{');
     for (uint32_t i = 0; problem == NULL && i < o->count; i++)
         problem = glint_next_field(&rest, CSV_SEPARATOR, &field)
-                      ? append_member(&j, &o->members[i], field)
+                      ? append_member(&j, o, &o->members[i], field)
                       : "it has fewer fields than the output has columns";
     if (problem == NULL && glint_next_field(&rest, CSV_SEPARATOR, &field))
         problem = "it has more fields than the output has columns";

@@ -38,7 +38,7 @@ struct glint_rdd *glint_text_file(struct glint *g, const char *paths)
 /* Files are listed once: the source, or the error, stays for textFile. */
 enum glint_column_format glint_probe_columns(struct glint *g, const char *paths)
 {
-    if (context_failed(g) || strcmp(paths, INPUT_STDIN) == 0) return GLINT_NO_COLUMNS;
+    if (context_failed(g)) return GLINT_NO_COLUMNS;
     assert(paths != NULL);
     struct probed_source *probed = arena_alloc(&g->arena, sizeof *probed);
     const char *copy = arena_strdup(&g->arena, paths);

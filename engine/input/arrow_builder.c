@@ -136,19 +136,22 @@ static const char *put_decimal(const struct arrow_field *f, struct glint_slice t
 {
     assert(f->width <= 16 && f->scale >= 0);
     static const char too_many[] = "it has more digits than its column's type";
-    uint8_t digits[40];
+    uint8_t digits[48];
     const bool negative = cut_sign(&text);
     const uint8_t *point = text.size > 0 ? memchr(text.data, '.', text.size) : NULL;
-    const uint64_t whole = point != NULL ? (uint64_t)(point - text.data) : text.size;
+    uint64_t whole = point != NULL ? (uint64_t)(point - text.data) : text.size;
     const uint64_t fraction = point != NULL ? text.size - whole - 1 : 0;
     const uint64_t scale = (uint64_t)f->scale;
     unsigned __int128 value;
-    if (fraction > scale || whole + scale > 38) return too_many;
     if (whole == 0) return "it is not a decimal number";
+    for (; whole > 1 && *text.data == '0'; whole--) text.data++; /* up to one digit */
+    const uint64_t zero = scale > 0 && whole == 1 && *text.data == '0';
+    if (fraction > scale || whole - zero + scale > 38) return too_many;
     memcpy(digits, text.data, whole);
     if (fraction > 0) memcpy(digits + whole, point + 1, fraction);
     memset(digits + whole + fraction, '0', scale - fraction);
-    if (!parse_digits(digits, whole + scale, &value)) return "it is not a decimal number";
+    if (!parse_digits(digits + zero, whole - zero + scale, &value))
+        return "it is not a decimal number";
     const unsigned __int128 half = (unsigned __int128)1 << (8 * f->width - 1);
     if (value > half - !negative) return too_many;
     if (negative) value = -value;
@@ -261,7 +264,7 @@ static const char *put_time(const struct arrow_field *f, struct glint_slice text
 
 static const char *put_timestamp(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
 {
-    int64_t days, units, per_day = 86400, value;
+    int64_t days, units, per_day = 86400;
     uint64_t at = 0;
     for (int i = 0; i < (int)f->unit; i++) per_day *= 10;
     const bool right = take_date(text, &at, &days) &&
@@ -269,9 +272,9 @@ static const char *put_timestamp(const struct arrow_field *f, struct glint_slice
                        take_time(text, &at, f->unit, &units) &&
                        (!f->zoned || take_byte(text, &at, 'Z')) && at == text.size;
     if (!right) return "it is not a time, such as 2026-01-31T12:00:00";
-    if (__builtin_mul_overflow(days, per_day, &value) ||
-        __builtin_add_overflow(value, units, &value))
-        return "it is out of the range of its column's type";
+    const __int128 exact = (__int128)days * per_day + units;
+    const int64_t value = (int64_t)exact;
+    if (value != exact) return "it is out of the range of its column's type";
     memcpy(out, &value, sizeof value);
     return NULL;
 }

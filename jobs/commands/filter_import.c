@@ -280,8 +280,8 @@ static int find_listed_bit_count(struct import *x, const char *path, uint64_t *o
                      path);
 }
 
-/* Sets the format that the first bytes name; if they are of none or of several, the file's name
- * says which is meant. */
+/* Sets the format that the first bytes name, which the file's name must not contradict: a damaged
+ * file may look like another. If they are of none or of several, the name says which is meant. */
 static int detect_format(struct import *x, const char *path, const uint8_t *head, uint64_t size)
 {
     enum bloom_format fits[BLOOM_FORMATS], named = BLOOM_FORMATS;
@@ -296,8 +296,12 @@ static int detect_format(struct import *x, const char *path, const uint8_t *head
         text_format(list + used, sizeof list - used, "%s%s", i == 0 ? "" : " or ",
                     bloom_format_name(fits[i]));
     }
-    if (count == 1) x->format = fits[0];
-    if (count == 1 || known) return GLINT_OK;
+    if (count == 1 && named == BLOOM_FORMATS) x->format = fits[0];
+    if (known || (count == 1 && named == BLOOM_FORMATS)) return GLINT_OK;
+    if (count == 1)
+        return error_set(&x->error, GLINT_E_FILTER_INVALID, "pass the format with --format",
+                         "%s, byte 0: its name says %s, its first bytes say %s", path,
+                         bloom_format_name(named), list);
     return error_set(&x->error, GLINT_E_FILTER_INVALID, "pass the format with --format",
                      "%s, byte 0: the file is of %s", path, count == 0 ? "no known format" : list);
 }

@@ -63,6 +63,8 @@ static int save_named_lines(const struct join *j, struct glint_rdd *lines,
     if (join_has_pairs(j->type)) names[JOIN_SIDE_RIGHT] = glint_first_line(right->lines);
     if (glint_error(j->g)->code != GLINT_OK) return glint_error(j->g)->code;
     const struct glint_slice l = names[JOIN_SIDE_LEFT], r = names[JOIN_SIDE_RIGHT];
+    if (l.data == NULL) return row_output_no_names(j->g, "LEFT");
+    if (r.data == NULL && join_has_pairs(j->type)) return row_output_no_names(j->g, "RIGHT");
     const uint32_t left_count = count_names(l), right_count = r.data != NULL ? count_names(r) : 0;
     uint8_t *text = glint_alloc(j->g, l.size + 1 + r.size + right_count * sizeof RIGHT_SUFFIX);
     const char **types =
@@ -90,9 +92,18 @@ int join_save(const struct join *j, struct glint_rdd *lines, const struct glint_
     if (side_is_named(left) && (!pairs || side_is_named(right)) &&
         (format != NULL || (left->csv == FIELDS_COLUMNS && right->csv == FIELDS_COLUMNS)))
         return save_named_lines(j, lines, args, path);
-    if (format == NULL || (strcmp(format, "csv") == 0 && left->csv != 0))
+    const bool rows = left->csv != 0 && left->csv != FIELDS_JSON;
+    if (pairs && (left->csv == FIELDS_COLUMNS) != (right->csv == FIELDS_COLUMNS) &&
+        !(rows && right->csv != 0))
+        return glint_abort(j->g, GLINT_E_USAGE,
+                           "make both files of columns: glint submit select --csv --header "
+                           "--output-format parquet",
+                           "one side is a file of columns, and the other one lines of text");
+    if (format == NULL || (strcmp(format, "csv") == 0 && rows))
         return row_output_save_text(lines, args, path);
-    return glint_abort(j->g, GLINT_E_USAGE, "add --csv --header",
+    return glint_abort(j->g, GLINT_E_USAGE,
+                       left->csv == FIELDS_JSON ? "leave it out: pairs are arrays of two objects"
+                                                : "add --csv --header",
                        "--output-format %s needs the names of columns of %s", format,
                        side_is_named(left) ? "RIGHT" : "LEFT");
 }

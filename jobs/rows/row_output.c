@@ -10,6 +10,29 @@ static bool is_named_before(const struct glint_column_type *columns, uint32_t i)
     return false;
 }
 
+int row_output_no_names(struct glint *g, const char *input)
+{
+    return glint_abort(g, GLINT_E_BAD_VALUE, "leave out --output-format",
+                       "%s has no line of names, so its columns have none", input);
+}
+
+int row_output_match_header(struct glint_rdd *source)
+{
+    struct glint *g = glint_context(source);
+    const struct glint_slice names = glint_first_line(source);
+    struct glint_slice rest = names, name;
+    uint32_t count = 0;
+    if (glint_error(g)->code != GLINT_OK || glint_input_files(source) < 2 || names.data == NULL)
+        return glint_error(g)->code;
+    while (glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name)) count++;
+    struct glint_column_use *uses = glint_alloc(g, (count + 1) * sizeof *uses);
+    if (uses == NULL) return glint_error(g)->code;
+    for (uint32_t i = 0; i < count; i++) uses[i] = (struct glint_column_use){i, true};
+    glint_with_columns(source, names, ROW_OUTPUT_SEPARATOR, uses, count);
+    glint_free(uses);
+    return glint_error(g)->code;
+}
+
 /* Copies the names into `text`, each with a NUL. `types` NULL: all are text. */
 static int name_columns(struct glint *g, struct glint_slice names, const char *const *types,
                         struct glint_column_type *columns, char *text)
@@ -95,6 +118,8 @@ static int save_as_columns(struct glint_rdd *rows, const struct glint_job_args *
     if (form->format == GLINT_ARROW && glint_job_given(args, "bloom-filter"))
         return glint_abort(g, GLINT_E_USAGE, "add --output-format parquet",
                            "Arrow files have no Bloom filters");
+    const char *null = glint_job_option(args, "null");
+    form->empty_is_null = glint_job_option(args, "csv") != NULL && null != NULL && *null == '\0';
     form->row_group_rows = (uint32_t)glint_job_i64(g, args, "row-group-rows", 1, UINT32_MAX);
     uint32_t *columns = glint_alloc(g, (form->count + 1) * sizeof *columns);
     if (columns != NULL && read_bloom_columns(g, args, form, columns) == 0)
@@ -110,6 +135,7 @@ static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
     struct glint *g = glint_context(rows);
     struct glint_column_form form = {.format = format};
     struct glint_slice rest = names, name;
+    if (names.data == NULL) return row_output_no_names(g, "INPUT");
     while (glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name)) form.count++;
     struct glint_column_type *columns = glint_alloc(g, (form.count + 1) * sizeof *columns);
     char *text = glint_alloc(g, names.size + form.count + 1);
@@ -158,8 +184,9 @@ static int choose_format(struct glint *g, struct glint_rdd *source,
                            "--output-format %s needs rows of CSV or of files of columns", format);
     if (text || input != GLINT_NO_COLUMNS || named) return *out != GLINT_NO_COLUMNS;
     return glint_abort(g, GLINT_E_USAGE,
-                       csv ? "add --header"
-                           : "add --csv --header, and --delimiter if it is not a comma",
+                       csv    ? "add --header"
+                       : json ? "use jsonl, or choose columns with select"
+                              : "add --csv --header, and --delimiter if it is not a comma",
                        "--output-format %s needs the names of columns", format);
 }
 
@@ -199,7 +226,7 @@ static int save_rows(struct glint_rdd *rows, struct glint_rdd *source,
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
     if (form.count > 0) return save_as_columns(rows, args, paths, &form);
     const struct glint_slice names = glint_first_line(source); /* of CSV: its columns are text */
-    return glint_error(g)->code == GLINT_OK
+    return row_output_match_header(source) == GLINT_OK
                ? save_named_columns(rows, names, NULL, args, paths, form.format)
                : glint_error(g)->code;
 }

@@ -367,6 +367,11 @@ static int save_selected(const struct select_plan *p, const struct glint_job_arg
 {
     struct glint *g = p->table.g;
     const char *path = args->positional[1];
+    const bool named = header || glint_job_option(args, "output-format") != NULL;
+    const bool csv = p->table.csv != 0 && p->table.csv != FIELDS_COLUMNS;
+    if (p->star && named && csv && p->table.header &&
+        row_output_match_header(p->table.lines) != GLINT_OK)
+        return glint_error(g)->code;
     if (p->table.csv != FIELDS_COLUMNS && glint_job_option(args, "output-format") == NULL)
         return row_output_save_text(selected_rows_rdd(p, header), args, path);
     if (header && !row_output_is_text(p->table.lines, args))

@@ -197,6 +197,11 @@ class Jobs(unittest.TestCase):
 
     def test_types_of_arrow_in_both_formats(self):
         table = kept_types()
+        table = table.append_column("fraction", pyarrow.array(
+            [decimal.Decimal(n) for n in ("0." + "9" * 38, "-0." + "0" * 37 + "1", "0")],
+            pyarrow.decimal128(38, 38)))
+        table = table.append_column("least", pyarrow.array(
+            [-2 ** 63, None, 2 ** 63 - 1], pyarrow.timestamp("ns")))
         for name, type_ in (("seconds", pyarrow.timestamp("s")),
                             ("zoned", pyarrow.timestamp("s", "Europe/Berlin")),
                             ("time", pyarrow.time32("s"))):
@@ -247,6 +252,10 @@ class Jobs(unittest.TestCase):
                              check=True, capture_output=True)
         self.assertEqual(run.stdout.decode().splitlines(),
                          ['{"k":null,"n":[]}', '{"k":"a,\\"x","n":null}', '{"k":"b","n":[1,null]}'])
+        with open(self.path("in"), "rb") as file:
+            run = subprocess.run([GLINT, "submit", "-q", "select", "--output-format", "jsonl", "-",
+                                  "-"], check=True, stdin=file, capture_output=True)
+        self.assertEqual(run.stdout.decode().splitlines()[1], '{"k":null,"n":[]}')
         run = subprocess.run([*command, self.path("in"), "-"], check=False, capture_output=True)
         self.assertEqual((run.returncode, run.stdout), (64, b""))
         self.assertIn(b"cannot be written to standard output", run.stderr)

@@ -301,10 +301,18 @@ Test(columns, joins_of_other_forms)
     expect_failure(RUN("join", "--csv", "--header", "--key-column", "1", "--output-format",
                        "parquet", "l.csv", "r.csv", "no"),
                    GLINT_E_BAD_VALUE, "two columns of the output are named \"k_right\"");
-    expect_failure(RUN("join", "--output-format", "parquet", "r.parquet", "r.tsv", "no"),
-                   GLINT_E_USAGE, "needs the names of columns of RIGHT");
-    cr_assert_eq(RUN("join", "--key-column", "1", "r.parquet", "r.tsv", "out"), 0);
-    expect_output("out", "a,a\t3\n");
+    expect_failure(
+        RUN("join", "--csv", "--left-header", "--output-format", "parquet", "l.csv", "r.csv", "no"),
+        GLINT_E_USAGE, "needs the names of columns of RIGHT");
+    expect_failure(RUN("join", "--key-column", "1", "r.parquet", "r.tsv", "no"), GLINT_E_USAGE,
+                   "one side is a file of columns, and the other one lines of text");
+    cr_assert_eq(RUN("join", "--type", "semi", "--key-column", "1", "r.tsv", "r.parquet", "out"),
+                 0);
+    expect_output("out", "a\t3\n");
+    write_file("a.json", "{\"k\":1}\n");
+    expect_failure(RUN("join", "--json-lines", "--key-column", "k", "--output-format", "csv",
+                       "a.json", "a.json", "no"),
+                   GLINT_E_USAGE, "needs the names of columns of LEFT");
 }
 
 Test(columns, rows_become_text_of_other_forms)
@@ -388,6 +396,60 @@ Test(columns, only_needed_columns_are_read)
                    GLINT_E_INPUT_DAMAGED, "column kind");
     expect_failure(RUN("agg", "--count", "--by", "kind", "a.parquet", "no"), GLINT_E_INPUT_DAMAGED,
                    "column kind");
+}
+
+Test(columns, files_of_csv_are_matched_by_the_names_that_outputs_have)
+{
+    static const char *const jobs[] = {"select", "sort", "distinct"};
+    write_file("a.csv", "a,b\n1,2\n");
+    write_file("b.csv", "b,a\n3,4\n");
+    write_file("c.csv", "a\n5\n");
+    for (int i = 0; i < 3; i++) {
+        cr_assert_eq(
+            RUN(jobs[i], "--csv", "--header", "--output-format", "jsonl", "a.csv,b.csv", "out"), 0,
+            "%s", error.cause);
+        expect_output("out", "{\"a\":\"1\",\"b\":\"2\"}\n{\"a\":\"4\",\"b\":\"3\"}\n");
+        expect_failure(
+            RUN(jobs[i], "--csv", "--header", "--output-format", "jsonl", "a.csv,c.csv", "no"),
+            GLINT_E_BAD_VALUE, "c.csv: no column is named \"b\"");
+    }
+    cr_assert_eq(RUN("select", "--output-header", "--csv", "--header", "a.csv,b.csv", "out"), 0);
+    expect_output("out", "a,b\n1,2\n4,3\n");
+    cr_assert_eq(RUN("select", "--columns", "*, a AS z", "--csv", "--header", "--output-format",
+                     "tsv", "b.csv,a.csv", "out"),
+                 0);
+    expect_output("out", "3\t4\t4\n2\t1\t1\n");
+}
+
+Test(columns, empty_fields_are_null_if_the_option_says_so)
+{
+    write_file("a.csv", "k,v\n1,\n,2\n");
+    cr_assert_eq(RUN("sort", "--by", "v", "--csv", "--header", "--null", "", "--output-format",
+                     "jsonl", "a.csv", "out"),
+                 0, "%s", error.cause);
+    expect_output("out", "{\"k\":\"1\",\"v\":null}\n{\"k\":null,\"v\":\"2\"}\n");
+    cr_assert_eq(RUN("sort", "--by", "v", "--csv", "--header", "--null", "", "--output-format",
+                     "parquet", "a.csv", "out"),
+                 0, "%s", error.cause);
+    expect_part(HEAD "column k u\ncolumn v u\ngroup\n1\t\\N\n\\N\t2\n");
+}
+
+Test(columns, an_empty_input_has_no_names)
+{
+    static const char *const types[] = {"inner", "left", "right"};
+    write_file("empty.csv", "");
+    write_file("a.csv", "a,b\n1,2\n");
+    for (int i = 0; i < 3; i++) {
+        expect_failure(RUN("join", "--csv", "--header", "--type", types[i], "--output-format",
+                           "parquet", "empty.csv", "a.csv", "no"),
+                       GLINT_E_BAD_VALUE, "LEFT has no line of names");
+        expect_failure(RUN("join", "--csv", "--header", "--type", types[i], "--output-format",
+                           "jsonl", "a.csv", "empty.csv", "no"),
+                       GLINT_E_BAD_VALUE, "RIGHT has no line of names");
+    }
+    expect_failure(
+        RUN("select", "--csv", "--header", "--output-format", "parquet", "empty.csv", "no"),
+        GLINT_E_BAD_VALUE, "INPUT has no line of names");
 }
 
 /* ---- Row groups that need not be read. What the files say is not what they contain, so that it
