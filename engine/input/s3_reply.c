@@ -7,11 +7,14 @@
 #include <assert.h>
 #include <string.h>
 
-/* Copies a text that is sent back in a later request. Returns false if it is unusable. */
+/* Copies a text that is sent back in a later request. Returns false, with *out empty, if it is
+ * unusable. */
 static bool copy_id(char *out, size_t capacity, const struct xml_element *e)
 {
-    return e->size > 0 && !e->too_long && text_format(out, capacity, "%s", e->text) &&
-           text_is_printable(out);
+    const bool usable = e->size > 0 && !e->too_long && text_format(out, capacity, "%s", e->text) &&
+                        text_is_printable(out);
+    if (!usable) out[0] = '\0';
+    return usable;
 }
 
 static void copy_shown(char *out, size_t capacity, const struct xml_element *e)
