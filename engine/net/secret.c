@@ -96,6 +96,43 @@ int secrets_load(struct env *env, const char *path, struct secrets *out, struct 
     return r;
 }
 
+static int set_write_error(struct glint_error *error, int r, const char *what, const char *path)
+{
+    if (r == -EEXIST)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS,
+                         "name another file; an existing secret is never replaced", "%s exists",
+                         path);
+    return error_set_system(error, GLINT_E_SECRET, r, what, path);
+}
+
+/* Writes a new file under a temporary name, then renames it to `path`: a secret is complete or
+ * not there, also if this process is killed. Returns 0 or a code. */
+static int write_new_file(struct env *env, const char *path, const char *text, size_t size,
+                          struct glint_error *error)
+{
+    char temp[PATH_MAX];
+    const char *what = "create";
+    uint64_t number = 0;
+    if (env->random(env, &number, sizeof number) != 0)
+        return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
+    if (!text_format(temp, sizeof temp, "%s.%016llx", path, (unsigned long long)number))
+        return set_secret_error(error, path, "the path is too long", "name a shorter path");
+    const int file = env->open(env, ENV_CWD, temp, ENV_CREATE);
+    if (file < 0) return set_write_error(error, file, what, path);
+    int r = env_write_all(env, file, text, size);
+    const int c = env->close(env, file);
+    if (r == 0) r = c;
+    if (r == 0) {
+        what = "rename a new secret to";
+        r = env->rename(env, ENV_CWD, temp, ENV_CWD, path, ENV_RENAME_NOREPLACE);
+    } else {
+        what = "write";
+    }
+    if (r == 0) return 0;
+    env->remove(env, ENV_CWD, temp, false);
+    return set_write_error(error, r, what, path);
+}
+
 /* Creates a file of one line: `word`, then the secret in hex. Returns 0 or a code. */
 static int write_secret_file(struct env *env, const char *path, const char *word,
                              const struct secret *secret, struct glint_error *error)
@@ -106,22 +143,7 @@ static int write_secret_file(struct env *env, const char *path, const char *word
     for (unsigned i = 0; i < SECRET_BYTES; i++, size += 2)
         snprintf(text + size, 3, "%02x", secret->bytes[i]);
     text[size++] = '\n';
-    int r = 0, file = env->open(env, ENV_CWD, path, ENV_CREATE);
-    if (file == -EEXIST)
-        r = error_set(error, GLINT_E_OUTPUT_EXISTS,
-                      "name another file; an existing secret is never replaced", "%s exists", path);
-    else if (file < 0)
-        r = error_set_system(error, GLINT_E_SECRET, file, "create", path);
-    if (r == 0) {
-        int w = env_write_all(env, file, text, size);
-        int c = env->close(env, file);
-        if (w == 0) w = c;
-        if (w != 0) {
-            /* A truncated secret must not remain. */
-            env->remove(env, ENV_CWD, path, false);
-            r = error_set_system(error, GLINT_E_SECRET, w, "write", path);
-        }
-    }
+    const int r = write_new_file(env, path, text, size, error);
     explicit_bzero(text, sizeof text);
     return r;
 }
@@ -188,34 +210,15 @@ static int make_secret_directories(struct env *env, char *path)
     return 0;
 }
 
-/* Creates a complete secret file under a temporary name. Returns 0 or a code. */
-static int create_temp_secret(struct env *env, const char *path, char temp[PATH_MAX],
-                              struct glint_error *error)
-{
-    uint64_t number = 0;
-    if (env->random(env, &number, sizeof number) != 0)
-        return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
-    if (!text_format(temp, PATH_MAX, "%s.%016llx", path, (unsigned long long)number))
-        return set_secret_error(error, path, "the path is too long",
-                                "set XDG_STATE_HOME to a shorter path");
-    return secret_file_create(env, temp, error);
-}
-
-/* Creates the default secret atomically: a complete file is renamed to its name unless one exists.
- * If two processes do this at the same time, the second one uses the secret of the first. Returns 0
- * or a code. */
+/* Creates the default secret. If two processes do this at the same time, the second one uses the
+ * secret of the first. Returns 0 or a code. */
 static int create_default_secret(struct env *env, char path[PATH_MAX], struct glint_error *error)
 {
-    char temp[PATH_MAX];
-    int r = make_secret_directories(env, path);
+    const int r = make_secret_directories(env, path);
     if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "create the directory of", path);
-    if (create_temp_secret(env, path, temp, error) != 0) return error->code;
-    r = env->rename(env, ENV_CWD, temp, ENV_CWD, path, ENV_RENAME_NOREPLACE);
-    if (r == 0) return 0;
-    env->remove(env, ENV_CWD, temp, false);
-    return r == -EEXIST
-               ? 0
-               : error_set_system(error, GLINT_E_SECRET, r, "rename a new secret to", path);
+    if (secret_file_create(env, path, error) != GLINT_E_OUTPUT_EXISTS) return error->code;
+    *error = (struct glint_error){.code = GLINT_OK};
+    return 0;
 }
 
 int default_secret_path(struct env *env, char out[PATH_MAX], struct glint_error *error)

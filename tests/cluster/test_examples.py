@@ -108,7 +108,8 @@ class ClusterExample(ExampleTest):
         for moment in (r"the four jobs in one process", r"start three executors", r"submit count-keys"):
             with self.subTest(moment):
                 example, out = self.example("cluster", ROWS)
-                until(lambda o=out, m=moment: re.search(m, self.printed(o)), f"it says {moment}")
+                until(lambda o=out, m=moment: re.search(m, self.printed(o)),
+                      lambda o=out, m=moment: f"it says {m}, not {self.printed(o)!r}")
                 os.killpg(example.pid, signal.SIGINT)
                 self.assertEqual(example.wait(DEADLINE_S), 130, self.printed(out))
                 until(lambda: not self.left_processes(),

@@ -42,6 +42,11 @@ static uint64_t scripted_now_ns(struct env *env)
     return scripted_ns;
 }
 
+static int64_t scripted_wall_ns(struct env *env)
+{
+    return (int64_t)scripted_now_ns(env);
+}
+
 static int scripted_random(struct env *env, void *out, size_t size)
 {
     (void)env;
@@ -51,7 +56,8 @@ static int scripted_random(struct env *env, void *out, size_t size)
 
 static inline struct env scripted_env(void)
 {
-    return (struct env){.now_ns = scripted_now_ns, .random = scripted_random};
+    return (struct env){
+        .now_ns = scripted_now_ns, .wall_ns = scripted_wall_ns, .random = scripted_random};
 }
 
 static enum remote_result scripted_end(const struct remote_transfer *t, enum remote_result result,

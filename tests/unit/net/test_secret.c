@@ -347,6 +347,25 @@ Test(secret, concurrent_processes_agree_on_one_secret)
     }
 }
 
+static int64_t write_and_look(struct env *env, int file, const void *data, size_t size)
+{
+    struct stat s;
+    cr_expect(stat(path, &s) != 0 && errno == ENOENT, "the name is given before the bytes");
+    return env_real()->write(env, file, data, size);
+}
+
+/* A process that is killed between two calls leaves no part of a secret under its name. */
+Test(secret, name_appears_with_all_bytes)
+{
+    struct env env = *env_real();
+    env.write = write_and_look;
+    begin();
+    cr_assert_eq(secret_file_create(&env, path, &error), 0, "%s", error.cause);
+    cr_expect_eq(load(), 0, "%s", error.cause);
+    cr_expect_eq(names(dir), 1);
+    end();
+}
+
 /* For each failing system call: a valid secret, or an error and no file left. */
 Test(secret, failed_call_leaves_no_partial_secret)
 {
