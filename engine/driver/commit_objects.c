@@ -18,6 +18,7 @@
 #define PART_PREFIX "part-"
 /* Uploads of other jobs may be of one that runs: they are kept this long. */
 #define UPLOADS_KEPT_NS (86400 * (int64_t)SECOND_NS)
+#define FINISH_ROUNDS   8u /* of listing and finishing what other jobs began */
 
 enum objects_state { OBJECTS_OPEN, OBJECTS_STARTED, OBJECTS_FINISHED };
 
@@ -394,16 +395,23 @@ static void free_objects(struct commit_objects *o)
     mem_free(o);
 }
 
+/* Finishes the commits of other jobs. Each round meets those that were started in the one before;
+ * a record that is listed in all of them, and cannot be read, is the listing's fault. */
 static int open_contents(struct commit_objects *o, struct glint_error *error)
 {
     struct contents c;
     uint64_t finished = 0;
     int r = list_contents(o, false, &c, error);
-    while (r == 0 && c.pending_count > 0) {
+    for (unsigned i = 0; r == 0 && c.pending_count > 0 && i < FINISH_ROUNDS; i++) {
         r = finish_pending(o, &c, &finished, error);
         contents_fini(&c);
         if (r == 0) r = list_contents(o, false, &c, error);
     }
+    if (r == 0 && c.pending_count > 0)
+        r = error_set(error, GLINT_E_INPUT_PENDING,
+                      "run the job again when no other job writes there",
+                      "%s: commits of other jobs are listed there, after %u that were finished",
+                      o->url, (unsigned)finished);
     if (r == 0)
         r = check_contents(
             &c, finished > 0 ? "exists: an earlier job's commit was finished now" : "exists",
