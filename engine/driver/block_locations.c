@@ -148,91 +148,121 @@ uint32_t map_outputs_preferred_executor(const struct map_outputs *o, uint32_t pa
 
 /* ---- Cached RDDs */
 
-static struct cached_rdd *find_cached_rdd(const struct cached_rdd *list, uint32_t rdd)
+/* Where the table of the RDD is in the list, or would be. */
+static uint32_t cached_rdd_place(const struct cached_rdds *c, uint32_t rdd)
 {
-    const struct cached_rdd *c = list;
-    while (c != NULL && c->rdd != rdd) c = c->next;
-    return (struct cached_rdd *)(uintptr_t)c;
-}
-
-bool cached_rdds_add(struct cached_rdd **list, uint32_t rdd, uint32_t partitions)
-{
-    struct cached_rdd **end = list;
-    while (*end != NULL && (*end)->rdd != rdd) end = &(*end)->next;
-    if (*end != NULL) return true;
-    struct cached_rdd *c = mem_zalloc(sizeof *c + sizeof c->blocks[0] * partitions);
-    if (c == NULL) return false;
-    c->rdd = rdd;
-    c->partitions = partitions;
-    for (uint32_t p = 0; p < partitions; p++) c->blocks[p].executor = UINT32_MAX;
-    *end = c;
-    return true;
-}
-
-bool cached_rdds_remove(struct cached_rdd **list, uint32_t rdd)
-{
-    struct cached_rdd **link = list;
-    while (*link != NULL && (*link)->rdd != rdd) link = &(*link)->next;
-    struct cached_rdd *c = *link;
-    if (c == NULL) return false;
-    *link = c->next;
-    mem_free(c);
-    return true;
-}
-
-void cached_rdds_destroy(struct cached_rdd *list)
-{
-    for (struct cached_rdd *next; list != NULL; list = next) {
-        next = list->next;
-        mem_free(list);
+    uint32_t from = 0, to = c->count;
+    while (from < to) {
+        const uint32_t middle = from + (to - from) / 2;
+        if (c->list[middle]->rdd < rdd)
+            from = middle + 1;
+        else
+            to = middle;
     }
+    return from;
 }
 
-static void set_cached_block_location(struct cached_rdd *c, uint32_t partition,
-                                      struct cached_block_location to)
+static struct cached_rdd *find_cached_rdd(const struct cached_rdds *c, uint32_t rdd)
+{
+    const uint32_t at = cached_rdd_place(c, rdd);
+    return at < c->count && c->list[at]->rdd == rdd ? c->list[at] : NULL;
+}
+
+static const struct cached_block_location NO_BLOCK = {.executor = UINT32_MAX};
+
+static void replace_block(struct cached_sums *s, const struct cached_block_location *from,
+                          const struct cached_block_location *to)
+{
+    assert(s->memory_bytes >= from->memory_bytes && s->disk_bytes >= from->disk_bytes);
+    s->blocks += to->executor != UINT32_MAX;
+    s->blocks -= from->executor != UINT32_MAX;
+    s->memory_bytes += to->memory_bytes - from->memory_bytes;
+    s->disk_bytes += to->disk_bytes - from->disk_bytes;
+}
+
+static void set_cached_block_location(struct cached_rdds *all, struct cached_rdd *c,
+                                      uint32_t partition, struct cached_block_location to)
 {
     struct cached_block_location *at = &c->blocks[partition];
-    assert(partition < c->partitions && c->sums.memory_bytes >= at->memory_bytes &&
-           c->sums.disk_bytes >= at->disk_bytes);
-    c->sums.blocks += to.executor != UINT32_MAX;
-    c->sums.blocks -= at->executor != UINT32_MAX;
-    c->sums.memory_bytes += to.memory_bytes - at->memory_bytes;
-    c->sums.disk_bytes += to.disk_bytes - at->disk_bytes;
+    assert(partition < c->partitions);
+    replace_block(&c->sums, at, &to);
+    replace_block(&all->sums, at, &to);
     *at = to;
 }
 
-void cached_rdds_update(struct cached_rdd *list, uint32_t executor,
+bool cached_rdds_add(struct cached_rdds *c, uint32_t rdd, uint32_t partitions)
+{
+    const uint32_t at = cached_rdd_place(c, rdd);
+    if (at < c->count && c->list[at]->rdd == rdd) return true;
+    if (c->count == c->capacity) {
+        const uint32_t capacity = c->capacity == 0 ? 8 : 2 * c->capacity;
+        struct cached_rdd **list =
+            mem_grow(c->list, c->capacity * sizeof *list, capacity * sizeof *list);
+        if (list == NULL) return false;
+        c->list = list;
+        c->capacity = capacity;
+    }
+    struct cached_rdd *added = mem_zalloc(sizeof *added + sizeof added->blocks[0] * partitions);
+    if (added == NULL) return false;
+    added->rdd = rdd;
+    added->partitions = partitions;
+    for (uint32_t p = 0; p < partitions; p++) added->blocks[p] = NO_BLOCK;
+    memmove(c->list + at + 1, c->list + at, (c->count - at) * sizeof *c->list);
+    c->list[at] = added;
+    c->count++;
+    return true;
+}
+
+bool cached_rdds_remove(struct cached_rdds *c, uint32_t rdd)
+{
+    const uint32_t at = cached_rdd_place(c, rdd);
+    if (at == c->count || c->list[at]->rdd != rdd) return false;
+    for (uint32_t p = 0; p < c->list[at]->partitions; p++)
+        set_cached_block_location(c, c->list[at], p, NO_BLOCK);
+    mem_free(c->list[at]);
+    c->count--;
+    memmove(c->list + at, c->list + at + 1, (c->count - at) * sizeof *c->list);
+    return true;
+}
+
+void cached_rdds_fini(struct cached_rdds *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) mem_free(c->list[i]);
+    mem_free(c->list);
+    *c = (struct cached_rdds){.list = NULL};
+}
+
+void cached_rdds_update(struct cached_rdds *all, uint32_t executor,
                         const struct cached_block_state *block)
 {
-    struct cached_rdd *c = find_cached_rdd(list, block->rdd);
+    struct cached_rdd *c = find_cached_rdd(all, block->rdd);
     if (c == NULL || block->partition >= c->partitions) return;
     const bool gone = block->memory_bytes == 0 && block->disk_bytes == 0;
     if (gone && c->blocks[block->partition].executor != executor)
         return; /* another executor has it, too */
-    set_cached_block_location(c, block->partition,
+    set_cached_block_location(all, c, block->partition,
                               (struct cached_block_location){gone ? UINT32_MAX : executor,
                                                              block->memory_bytes,
                                                              block->disk_bytes});
 }
 
-void cached_rdds_remove_executor(struct cached_rdd *list, uint32_t executor)
+void cached_rdds_remove_executor(struct cached_rdds *c, uint32_t executor)
 {
-    for (struct cached_rdd *c = list; c != NULL; c = c->next)
-        for (uint32_t p = 0; p < c->partitions; p++)
-            if (c->blocks[p].executor == executor)
-                set_cached_block_location(c, p,
-                                          (struct cached_block_location){.executor = UINT32_MAX});
+    for (uint32_t i = 0; i < c->count; i++)
+        for (uint32_t p = 0; p < c->list[i]->partitions; p++)
+            if (c->list[i]->blocks[p].executor == executor)
+                set_cached_block_location(c, c->list[i], p, NO_BLOCK);
 }
 
-uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const struct glint_rdd *rdd,
+uint32_t cached_rdds_preferred_executor(const struct cached_rdds *all, const struct glint_rdd *rdd,
                                         uint32_t partition)
 {
-    if (list == NULL) return UINT32_MAX;
+    if (all->count == 0) return UINT32_MAX;
     /* Of two parents that are both read, the left one counts. */
     const struct glint_rdd *r = rdd;
     for (;;) {
         const struct glint_rdd *parent = r->parents[0];
-        const struct cached_rdd *c = r->persist != 0 ? find_cached_rdd(list, r->id) : NULL;
+        const struct cached_rdd *c = r->persist != 0 ? find_cached_rdd(all, r->id) : NULL;
         assert(partition < r->partitions);
         if (c != NULL && c->blocks[partition].executor != UINT32_MAX)
             return c->blocks[partition].executor;
@@ -256,17 +286,4 @@ uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const str
         }
         r = parent;
     }
-}
-
-struct cached_sums cached_rdds_sum(const struct cached_rdd *list, uint32_t *out_rdds)
-{
-    struct cached_sums sums = {.blocks = 0};
-    *out_rdds = 0;
-    for (const struct cached_rdd *c = list; c != NULL; c = c->next) {
-        ++*out_rdds;
-        sums.blocks += c->sums.blocks;
-        sums.memory_bytes += c->sums.memory_bytes;
-        sums.disk_bytes += c->sums.disk_bytes;
-    }
-    return sums;
 }

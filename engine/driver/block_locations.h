@@ -62,7 +62,6 @@ struct cached_sums {
 
 /* The blocks of one RDD. */
 struct cached_rdd {
-    struct cached_rdd *next; /* a later one */
     uint32_t rdd, partitions;
     struct cached_sums sums; /* of `blocks` */
     struct cached_block_location {
@@ -71,21 +70,25 @@ struct cached_rdd {
     } blocks[];
 };
 
-/* Adds a table of the RDD to *list unless it has one. False when out of memory. */
-bool cached_rdds_add(struct cached_rdd **list, uint32_t rdd, uint32_t partitions);
+/* The tables, by ascending number of their RDDs; all zero at first. */
+struct cached_rdds {
+    struct cached_rdd **list;
+    uint32_t count, capacity;
+    struct cached_sums sums; /* of all */
+};
+
+/* Adds a table of the RDD unless it has one. False when out of memory. */
+bool cached_rdds_add(struct cached_rdds *c, uint32_t rdd, uint32_t partitions);
 /* False: it has no table. */
-bool cached_rdds_remove(struct cached_rdd **list, uint32_t rdd);
-void cached_rdds_destroy(struct cached_rdd *list);
+bool cached_rdds_remove(struct cached_rdds *c, uint32_t rdd);
+void cached_rdds_fini(struct cached_rdds *c);
 /* A change that an executor has reported. Ignored if the RDD has no table. */
-void cached_rdds_update(struct cached_rdd *list, uint32_t executor,
+void cached_rdds_update(struct cached_rdds *c, uint32_t executor,
                         const struct cached_block_state *block);
-void cached_rdds_remove_executor(struct cached_rdd *list, uint32_t executor);
+void cached_rdds_remove_executor(struct cached_rdds *c, uint32_t executor);
 /* The executor that has the block of the persisted RDD nearest to `rdd` from which a task computes
  * this partition of it; UINT32_MAX: none. */
-uint32_t cached_rdds_preferred_executor(const struct cached_rdd *list, const struct glint_rdd *rdd,
+uint32_t cached_rdds_preferred_executor(const struct cached_rdds *c, const struct glint_rdd *rdd,
                                         uint32_t partition);
-
-/* Over all of them. */
-struct cached_sums cached_rdds_sum(const struct cached_rdd *list, uint32_t *out_rdds);
 
 #endif

@@ -562,7 +562,7 @@ void driver_destroy(struct driver *d)
     event_log_listener_close(d);
     if (d->g->stuck) return; /* a task that still runs may use the transport and the driver */
     map_outputs_destroy(d->map_outputs);
-    cached_rdds_destroy(d->cached);
+    cached_rdds_fini(&d->cached);
     executors_fini(d);
     reachability_fini(&d->reachability);
     free_job_metrics(&d->metrics);

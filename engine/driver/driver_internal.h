@@ -182,7 +182,7 @@ struct driver {
     uint64_t start_ns, deadline_ns;   /* deadline 0: none */
     struct action_run *action_run;    /* NULL between actions */
     struct map_outputs *map_outputs;  /* of all shuffles so far */
-    struct cached_rdd *cached;        /* blocks of persisted RDDs */
+    struct cached_rdds cached;        /* blocks of persisted RDDs */
     uint64_t cached_changes;          /* counts changes of `cached` */
     struct reachability reachability;
     struct commit **commits; /* all outputs of the job */

@@ -235,20 +235,20 @@ static void put_cached_rdd(struct json *j, const struct cached_rdd *c, const str
 static void log_cached_rdds(struct driver *d, bool sink_only)
 {
     uint64_t *known = sink_only ? &d->cached_shown : &d->cached_logged;
-    uint32_t shown = 0, count = 0;
+    uint32_t shown = 0;
     if (*known == d->cached_changes) return;
     struct json *j =
         event_log_line_start(d->log, "storage", sink_only ? EVENT_FOR_SINK : EVENT_FOR_ALL);
     if (j == NULL) return;
     json_begin(j, "rdds", '[');
-    for (const struct cached_rdd *c = d->cached; c != NULL; c = c->next, count++) {
-        const struct glint_rdd *rdd = plan_find_rdd(d->g, c->rdd);
-        if (rdd == NULL || rdd->persist == 0 || shown == CACHED_RDDS_MAX) continue;
-        put_cached_rdd(j, c, rdd);
+    for (uint32_t i = 0; i < d->cached.count && shown < CACHED_RDDS_MAX; i++) {
+        const struct glint_rdd *rdd = plan_find_rdd(d->g, d->cached.list[i]->rdd);
+        if (rdd == NULL || rdd->persist == 0) continue;
+        put_cached_rdd(j, d->cached.list[i], rdd);
         shown++;
     }
     json_end(j, ']');
-    json_u64(j, "rdd_count", count);
+    json_u64(j, "rdd_count", d->cached.count);
     event_log_line_end(d->log);
     *known = d->cached_shown = d->cached_changes;
 }

@@ -285,8 +285,8 @@ void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_
     if (loss != LOSS_DRAINED) d->losses++;
     /* First, so that the retries below include the lost outputs. */
     map_outputs_remove_executor(d->map_outputs, executor);
-    cached_rdds_remove_executor(d->cached, executor);
-    d->cached_changes += d->cached != NULL;
+    cached_rdds_remove_executor(&d->cached, executor);
+    d->cached_changes += d->cached.count > 0;
     if (a != NULL && a->sched != NULL) {
         /* Before the scheduler's status is checked, which reports last_error. */
         if (loss != LOSS_DRAINED) remember_last_loss(d, executor, why);

@@ -638,7 +638,7 @@ static int update_cached_blocks(struct driver *d, uint32_t executor, const struc
     int r = cached_blocks_decode((struct glint_slice){m->blocks.data, m->blocks.size}, &blocks,
                                  &count, driver_error(d));
     for (uint32_t i = 0; r == 0 && i < count; i++)
-        cached_rdds_update(d->cached, executor, &blocks[i]);
+        cached_rdds_update(&d->cached, executor, &blocks[i]);
     d->cached_changes += count;
     mem_free(blocks);
     return r;

@@ -100,8 +100,7 @@ void stage_progress_report(struct driver *d, uint32_t number)
     const struct stage_run *stage = &a->stages[number];
     assert(number < a->stage_count);
     if (!stage->started) return; /* an earlier action has made its outputs: nothing to report */
-    uint32_t rdds = 0;
-    const struct cached_sums cached = cached_rdds_sum(d->cached, &rdds);
+    const struct cached_sums *cached = &d->cached.sums;
     report_stage_progress(d,
                           &(struct progress){.name = stage->name,
                                              .stage = stage->number,
@@ -114,10 +113,10 @@ void stage_progress_report(struct driver *d, uint32_t number)
                                              .rows_read = stage->rows_read,
                                              .bytes_read = stage->bytes_read,
                                              .bytes_total = stage->bytes_total,
-                                             .cached_rdds = rdds,
-                                             .cached_blocks = cached.blocks,
-                                             .cached_memory_bytes = cached.memory_bytes,
-                                             .cached_disk_bytes = cached.disk_bytes,
+                                             .cached_rdds = d->cached.count,
+                                             .cached_blocks = cached->blocks,
+                                             .cached_memory_bytes = cached->memory_bytes,
+                                             .cached_disk_bytes = cached->disk_bytes,
                                              .elapsed_ns = d->env->now_ns(d->env) - stage->start_ns,
                                              .stage_ended = stage->finished});
 }
@@ -412,14 +411,14 @@ static void count_skipped_stages(struct driver *d)
 static uint32_t find_cached_block(const struct driver *d, uint32_t stage, uint32_t task)
 {
     const struct action_run *a = d->action_run;
-    return cached_rdds_preferred_executor(d->cached, stage_top_rdd(a, stage),
+    return cached_rdds_preferred_executor(&d->cached, stage_top_rdd(a, stage),
                                           stage_run_partition(a, stage, task));
 }
 
 static void prefer_cached_blocks(struct driver *d)
 {
     const struct action_run *a = d->action_run;
-    for (uint32_t i = 0; d->cached != NULL && d->executor_count > 1 && i < a->stage_count; i++)
+    for (uint32_t i = 0; d->cached.count > 0 && d->executor_count > 1 && i < a->stage_count; i++)
         for (uint32_t t = 0; t < a->stages[i].tasks; t++) {
             const uint32_t executor = find_cached_block(d, i, t);
             if (executor != UINT32_MAX) sched_set_preferred_executor(a->sched, i, t, executor);

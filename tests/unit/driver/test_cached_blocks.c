@@ -3,19 +3,18 @@
 
 #include <criterion/criterion.h>
 
-static struct cached_rdd *list;
+static struct cached_rdds cached;
 
 static void setup(void)
 {
-    cr_assert(cached_rdds_add(&list, 7, 3));
-    cr_assert(cached_rdds_add(&list, 9, 2));
-    cr_assert(cached_rdds_add(&list, 7, 3), "it has a table");
+    cr_assert(cached_rdds_add(&cached, 7, 3));
+    cr_assert(cached_rdds_add(&cached, 9, 2));
+    cr_assert(cached_rdds_add(&cached, 7, 3), "it has a table");
 }
 
 static void teardown(void)
 {
-    cached_rdds_destroy(list);
-    list = NULL;
+    cached_rdds_fini(&cached);
     cr_expect_eq(mem_live_blocks(), 0);
 }
 
@@ -28,23 +27,24 @@ static void report(uint32_t executor, uint32_t rdd, uint32_t partition, uint64_t
                                              .partition = partition,
                                              .memory_bytes = memory,
                                              .disk_bytes = disk};
-    cached_rdds_update(list, executor, &state);
+    cached_rdds_update(&cached, executor, &state);
 }
 
 static void expect_sums(uint32_t rdds, uint32_t blocks, uint64_t memory, uint64_t disk)
 {
-    uint32_t count = 0;
-    const struct cached_sums sums = cached_rdds_sum(list, &count);
-    cr_expect_eq(count, rdds);
+    const struct cached_sums sums = cached.sums;
+    cr_expect_eq(cached.count, rdds);
     cr_expect_eq(sums.blocks, blocks);
     cr_expect_eq(sums.memory_bytes, memory);
     cr_expect_eq(sums.disk_bytes, disk);
 }
 
-Test(cached_blocks, tables_are_in_the_order_in_which_they_were_added)
+Test(cached_blocks, tables_are_in_the_order_of_their_numbers)
 {
-    cr_expect(list->rdd == 7 && list->next->rdd == 9 && list->next->next == NULL);
-    expect_sums(2, 0, 0, 0);
+    cr_assert(cached_rdds_add(&cached, 8, 1));
+    cr_expect_eq(cached.count, 3);
+    for (uint32_t i = 0; i < 3; i++) cr_expect_eq(cached.list[i]->rdd, 7 + i);
+    expect_sums(3, 0, 0, 0);
 }
 
 Test(cached_blocks, sums_follow_the_reports)
@@ -53,8 +53,8 @@ Test(cached_blocks, sums_follow_the_reports)
     report(0, 7, 2, 50, 5);
     report(1, 9, 1, 0, 30);
     expect_sums(2, 3, 150, 35);
-    cr_expect_eq(list->sums.blocks, 2);
-    cr_expect_eq(list->sums.memory_bytes, 150);
+    cr_expect_eq(cached.list[0]->sums.blocks, 2);
+    cr_expect_eq(cached.list[0]->sums.memory_bytes, 150);
     report(0, 7, 0, 0, 90); /* moved to disk */
     expect_sums(2, 3, 50, 125);
     report(1, 7, 0, 80, 0); /* another executor has it, too: the last one counts */
@@ -78,9 +78,9 @@ Test(cached_blocks, lost_executor_loses_its_blocks)
     report(0, 7, 0, 100, 0);
     report(1, 7, 1, 10, 1);
     report(0, 9, 0, 7, 7);
-    cached_rdds_remove_executor(list, 0);
+    cached_rdds_remove_executor(&cached, 0);
     expect_sums(2, 1, 10, 1);
-    cached_rdds_remove_executor(list, 0);
+    cached_rdds_remove_executor(&cached, 0);
     expect_sums(2, 1, 10, 1);
 }
 
@@ -88,7 +88,7 @@ Test(cached_blocks, unpersisted_rdd_has_no_table)
 {
     report(0, 7, 0, 100, 0);
     report(0, 9, 0, 7, 7);
-    cr_expect(cached_rdds_remove(&list, 7));
-    cr_expect_not(cached_rdds_remove(&list, 7));
+    cr_expect(cached_rdds_remove(&cached, 7));
+    cr_expect_not(cached_rdds_remove(&cached, 7));
     expect_sums(1, 1, 7, 7);
 }

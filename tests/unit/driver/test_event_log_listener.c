@@ -298,7 +298,7 @@ Test(event_log_listener, cached_rdds_and_end)
     rdd->name = "split \xff";
     rdd->persist = GLINT_MEMORY;
     cr_assert(cached_rdds_add(&d->cached, rdd->id, 9));
-    d->cached->sums =
+    d->cached.list[0]->sums =
         (struct cached_sums){.blocks = 8, .memory_bytes = 1000, .disk_bytes = UINT64_MAX};
     d->cached_changes++;
     w.g->config.note(w.g->config.note_arg, "a note");
