@@ -507,10 +507,17 @@ static int record_pending_directories(struct url_list *l)
     return r;
 }
 
+static bool is_commit_record(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return remote_name_is_commit(slash != NULL ? slash + 1 : name);
+}
+
+/* HDFS lists all names, whatever they should begin with. */
 static int find_record(void *arg, const struct listed_object *object)
 {
-    (void)object;
-    *(bool *)arg = true;
+    bool *found = arg;
+    *found = *found || is_commit_record(object->name);
     return 0;
 }
 
@@ -523,12 +530,6 @@ static int check_not_pending(struct input_walk *w, const char *directory)
                         find_record, &found, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, directory, &problem);
     return r == 0 && found ? record_pending(w, directory) : r;
-}
-
-static bool is_commit_record(const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    return remote_name_is_commit(slash != NULL ? slash + 1 : name);
 }
 
 static int collect_listed_object(void *arg, const struct listed_object *object)
