@@ -24,11 +24,11 @@ static int read_web_token(const char *path, char *out, struct glint_error *error
                      "%s: a token has 16 to 255 letters, digits, and - _ . ~", path);
 }
 
-/* HOST:PORT, HOST or :PORT. */
-static bool parse_web_address(const char *text, char *host, size_t capacity, uint16_t *out_port)
+bool cli_parse_address(const char *text, uint16_t port_default, char *host, size_t capacity,
+                       uint16_t *out_port)
 {
     const char *colon = strrchr(text, ':'), *bracket = strrchr(text, ']');
-    int64_t port = WEB_PORT_DEFAULT;
+    int64_t port = port_default;
     if (bracket != NULL && colon < bracket) colon = NULL;
     const size_t size = colon != NULL ? (size_t)(colon - text) : strlen(text);
     if (colon != NULL && (!text_parse_i64((const uint8_t *)colon + 1, strlen(colon + 1), &port) ||
@@ -47,7 +47,7 @@ struct web_server *cli_web_open(const char *address, const char *token_file,
     char host[256], token[WEB_TOKEN_MAX + 1];
     struct web_config config = {.env = env_real(), .host = host};
     if (jobs != NULL) config.jobs = *jobs;
-    if (!parse_web_address(address, host, sizeof host, &config.port)) {
+    if (!cli_parse_address(address, WEB_PORT_DEFAULT, host, sizeof host, &config.port)) {
         error_set(error, GLINT_E_BAD_VALUE, NULL,
                   "--ui=%s: it must be HOST:PORT, as in 127.0.0.1:4040 or [::1]:4040", address);
         return NULL;

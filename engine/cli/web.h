@@ -11,4 +11,9 @@
 struct web_server *cli_web_open(const char *address, const char *token_file,
                                 const struct web_jobs *jobs, bool log, struct glint_error *error);
 
+/* HOST:PORT, HOST, or :PORT of 127.0.0.1; an IPv6 address is in brackets. Returns false if it is
+ * none of these. */
+bool cli_parse_address(const char *text, uint16_t port_default, char *host, size_t capacity,
+                       uint16_t *out_port);
+
 #endif

@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 static const struct cli_command *const filter_commands[] = {
-    &filter_info, &filter_query, &filter_export, &filter_import, &filter_merge, NULL};
+    &filter_info,  &filter_query, &filter_export, &filter_import,
+    &filter_merge, &filter_serve, NULL};
 
 const struct cli_command cmd_filter = {
     .name = "filter",
