@@ -61,13 +61,14 @@ enum bloom_result {
     BLOOM_ERR_K_LAYOUT = -21, /* invalid number of hashes for the layout */
     BLOOM_ERR_P_LAYOUT = -22, /* the layout cannot reach such a small p */
     BLOOM_ERR_BITS = -23,     /* fewer than 1 bit per id, or not a number */
-    /* -24 to -27 and -34 are used by the public library only */
+    /* -24 to -27, -34 and -36 are used by the public library only */
     BLOOM_ERR_SEGMENT = -28, /* a segment instead of a filter */
     BLOOM_ERR_PART = -29,    /* invalid size or index of a segment */
     BLOOM_ERR_MIXED = -30,   /* the segments are from several builds */
     BLOOM_ERR_TWICE = -31,   /* duplicate segment */
     BLOOM_ERR_MISSING = -32, /* a segment of a filter is missing */
     BLOOM_ERR_SEEDED = -33,  /* the scheme does not support custom seeds, or not this one */
+    BLOOM_ERR_ID_TYPE = -35, /* unknown type of ids, or the scheme has no rule for it */
 };
 
 const char *bloom_strerror(enum bloom_result result);
@@ -143,6 +144,7 @@ struct bloom_params {
     /* Seed of the hash, lower half first, in schemes that have one; else 0. spark-bloom-v2 has the
      * low 32 bits of a signed one. */
     uint64_t hash_seed[2];
+    uint32_t id_type; /* of the values whose bytes are the ids (id_type.h); 0: text */
 };
 
 /* Returns true if they are equal except for n: the union of such filters exists. */
@@ -158,6 +160,7 @@ struct bloom_sizing {
     double p;    /* classic: determines m; else 0 */
     double bits; /* per id, if p is 0 */
     uint64_t hash_seed[2];
+    uint32_t id_type;
     bool seeded; /* with custom seeds, in `seeds` */
     uint8_t seeds[BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES];
 };
@@ -334,6 +337,7 @@ struct bloom_set {
     bool mixed;           /* some filters have a smaller k */
     const uint8_t *seeds; /* of all filters; NULL: the scheme's published seeds */
     uint64_t hash_seed[2];
+    uint32_t id_type;
     uint32_t count;
     bool wide;      /* see bloom_indexes_are_wide */
     uint8_t *bits;  /* all filters, contiguous; each begins at a multiple of 64 */

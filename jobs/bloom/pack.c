@@ -1,7 +1,7 @@
 /* A whole set as one blob, the format of a broadcast: little-endian, read in place.
  *
  *     0   "glntset1"
- *     8   u32 scheme, u32 bytes of seeds, u32 count, u32 layout
+ *     8   u32 scheme, u32 bytes of seeds, u32 count, u32 layout and 2^8 * type of ids
  *     24  u64 checksum: XXH3-64 of all bytes after it, seeded with XXH3-64 of bytes 0..23
  *     32  count x { u64 n, u64 m, u64 k }, seeds
  *         zeros up to a multiple of 64
@@ -71,7 +71,7 @@ static void put_blob_header(uint8_t *out, const struct bloom_params *first, uint
     put_u32_native(out + AT_SCHEME, first->scheme);
     put_u32_native(out + AT_SEEDS, seeds);
     put_u32_native(out + AT_COUNT, count);
-    put_u32_native(out + AT_LAYOUT, first->layout);
+    put_u32_native(out + AT_LAYOUT, (uint32_t)first->layout | first->id_type << 8);
     const void *from = first->seeds != NULL ? first->seeds : (const void *)first->hash_seed;
     if (seeds > 0) memcpy(out + AT_PARAMS + (uint64_t)count * PARAMS_BYTES, from, seeds);
 }
@@ -175,7 +175,8 @@ static enum bloom_result read_blob_params(const uint8_t *data, uint32_t count,
                                           struct bloom_params *params)
 {
     uint32_t scheme = get_u32_native(data + AT_SCHEME);
-    uint32_t layout = get_u32_native(data + AT_LAYOUT), seeds = get_u32_native(data + AT_SEEDS);
+    const uint32_t kind = get_u32_native(data + AT_LAYOUT), layout = kind & 0xff;
+    const uint32_t seeds = get_u32_native(data + AT_SEEDS);
     if (scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
     if (layout >= BLOOM_LAYOUTS) return BLOOM_ERR_LAYOUT;
     const bool hash_seed = bloom_hash_seed_bits((enum bloom_scheme)scheme) > 0;
@@ -188,7 +189,8 @@ static enum bloom_result read_blob_params(const uint8_t *data, uint32_t count,
                                           .m = get_u64_native(at + 8),
                                           .k = get_u32_native(at + 16),
                                           .layout = (enum bloom_layout)layout,
-                                          .seeds = hash_seed ? NULL : own};
+                                          .seeds = hash_seed ? NULL : own,
+                                          .id_type = kind >> 8};
         if (hash_seed && seeds == sizeof params[f].hash_seed)
             memcpy(params[f].hash_seed, own, seeds);
         if (seeds != bloom_seeds_size(&params[f])) return BLOOM_ERR_SEEDED;

@@ -1,4 +1,5 @@
 /* Names of schemes and layouts, limits of a filter, and texts of all results. */
+#include "jobs/bloom/id_type.h"
 #include "jobs/bloom/internal.h"
 
 #include <string.h>
@@ -82,6 +83,7 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_SEEDED:
         return "invalid seeds: poly-abs and poly-mod have up to 64 (those of poly-mod are below "
                "2^31), spark-bloom-v2, datasketches, npm-bloom and fastbloom one";
+    case BLOOM_ERR_ID_TYPE: return "unknown type of ids, or one for which the scheme has no rule";
     case BLOOM_ERR_BITS: return "a filter needs at least 1 bit per id";
     }
     return "unknown result";
@@ -219,6 +221,9 @@ enum bloom_result bloom_params_check(const struct bloom_params *params)
     if (params->n == 0) return BLOOM_ERR_N;
     if (params->m == 0) return BLOOM_ERR_M;
     if (!is_hash_seed_valid(params->scheme, params->hash_seed)) return BLOOM_ERR_SEEDED;
+    if (!bloom_id_type_is_valid(params->id_type) ||
+        !bloom_id_has_rule(params->scheme, params->id_type))
+        return BLOOM_ERR_ID_TYPE;
     return bloom_has_blocks(params->layout) ? check_block_params(params)
                                             : check_classic_params(params);
 }
@@ -233,7 +238,7 @@ bool bloom_params_equal(const struct bloom_params *a, const struct bloom_params 
 {
     return a->scheme == b->scheme && a->layout == b->layout && a->m == b->m && a->k == b->k &&
            a->hash_seed[0] == b->hash_seed[0] && a->hash_seed[1] == b->hash_seed[1] &&
-           bloom_same_seeds(a->seeds, b->seeds, a->k);
+           a->id_type == b->id_type && bloom_same_seeds(a->seeds, b->seeds, a->k);
 }
 
 uint64_t bloom_bytes(uint64_t m)

@@ -16,7 +16,8 @@ static_assert((int)GLINT_BLOOM_SPLIT_BLOCK == (int)BLOOM_SPLIT_BLOCK &&
 static_assert((int)GLINT_BLOOM_ERR_CHECKSUM == (int)BLOOM_ERR_CHECKSUM &&
                   (int)GLINT_BLOOM_ERR_BITS == (int)BLOOM_ERR_BITS &&
                   (int)GLINT_BLOOM_ERR_SEGMENT == (int)BLOOM_ERR_SEGMENT &&
-                  (int)GLINT_BLOOM_ERR_SEEDED == (int)BLOOM_ERR_SEEDED,
+                  (int)GLINT_BLOOM_ERR_SEEDED == (int)BLOOM_ERR_SEEDED &&
+                  (int)GLINT_BLOOM_ERR_ID_TYPE == (int)BLOOM_ERR_ID_TYPE,
               "results have the same numbers");
 
 const char *glint_bloom_strerror(int result)
@@ -27,6 +28,7 @@ const char *glint_bloom_strerror(int result)
     case GLINT_BLOOM_ERR_ROOM: return "the buffer is too small for the filter";
     case GLINT_BLOOM_ERR_KEY: return "a key is neither a string nor a number";
     case GLINT_BLOOM_ERR_COLUMN: return "an id of the column is not inside its data";
+    case GLINT_BLOOM_ERR_ID_SIZE: return "an id is not as many bytes as the type of the ids";
     default: return bloom_strerror((enum bloom_result)result);
     }
 }
@@ -57,6 +59,26 @@ int glint_bloom_layout_named(const char *name, enum glint_bloom_layout *out_layo
     return result;
 }
 
+int glint_bloom_id_type_named(const char *name, uint32_t *out_type)
+{
+    return bloom_id_type_parse(name, strlen(name), out_type) ? GLINT_BLOOM_OK
+                                                             : GLINT_BLOOM_ERR_ID_TYPE;
+}
+
+void glint_bloom_id_type_name(uint32_t type, char out[GLINT_BLOOM_ID_TYPE_NAME_MAX])
+{
+    static_assert((int)GLINT_BLOOM_ID_TYPE_NAME_MAX == (int)BLOOM_ID_NAME_MAX, "one size");
+    out[0] = '\0';
+    if (bloom_id_type_is_valid(type)) bloom_id_type_name(type, out);
+}
+
+uint32_t glint_bloom_id_bytes(const struct glint_bloom_params *params)
+{
+    const bool known =
+        (unsigned)params->scheme < BLOOM_SCHEMES && bloom_id_type_is_valid(params->id_type);
+    return known ? bloom_id_width((enum bloom_scheme)params->scheme, params->id_type) : 0;
+}
+
 /* ---- sizes ---- */
 
 static struct bloom_params params_from_public(const struct glint_bloom_params *params)
@@ -65,7 +87,8 @@ static struct bloom_params params_from_public(const struct glint_bloom_params *p
                                  .n = params->ids,
                                  .m = params->bits,
                                  .k = params->hashes,
-                                 .layout = (enum bloom_layout)params->layout};
+                                 .layout = (enum bloom_layout)params->layout,
+                                 .id_type = params->id_type};
 }
 
 static struct glint_bloom_params params_to_public(const struct bloom_params *params)
@@ -74,7 +97,8 @@ static struct glint_bloom_params params_to_public(const struct bloom_params *par
                                        .layout = (enum glint_bloom_layout)params->layout,
                                        .ids = params->n,
                                        .bits = params->m,
-                                       .hashes = params->k};
+                                       .hashes = params->k,
+                                       .id_type = params->id_type};
 }
 
 /* Computes the size for `ids` ids, if `result` is no error. */
@@ -181,6 +205,8 @@ void glint_bloom_destroy(glint_bloom *filter)
 int glint_bloom_add(glint_bloom *filter, const void *id, size_t size)
 {
     if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
+    const uint32_t width = bloom_public_id_bytes(filter);
+    if (width > 0 && size != width) return GLINT_BLOOM_ERR_ID_SIZE;
     bloom_add(&filter->filter, id, size);
     return GLINT_BLOOM_OK;
 }
@@ -194,7 +220,9 @@ int glint_bloom_clear(glint_bloom *filter)
 
 bool glint_bloom_contains(const glint_bloom *filter, const void *id, size_t size)
 {
-    return filter != NULL && bloom_contains(&filter->filter, id, size);
+    if (filter == NULL) return false;
+    const uint32_t width = bloom_public_id_bytes(filter);
+    return (width == 0 || size == width) && bloom_contains(&filter->filter, id, size);
 }
 
 struct glint_bloom_params glint_bloom_params_of(const glint_bloom *filter)

@@ -3,6 +3,7 @@
 #define GLINT_JOBS_BLOOM_PUBLIC_H
 
 #include "jobs/bloom/glint/bloom.h"
+#include "jobs/bloom/id_type.h"
 #include "jobs/bloom/internal.h"
 
 struct glint_bloom {
@@ -13,6 +14,13 @@ struct glint_bloom {
 static inline bool bloom_public_read_only(const glint_bloom *filter)
 {
     return filter->filter.owned == 0;
+}
+
+/* Bytes of each id; 0: any. */
+static inline uint32_t bloom_public_id_bytes(const glint_bloom *filter)
+{
+    const struct bloom_params *params = &filter->filter.params;
+    return params->id_type == 0 ? 0 : bloom_id_width(params->scheme, params->id_type);
 }
 
 /* Allocates the filter and takes ownership of the bits if they are owned. After MEMORY the caller

@@ -173,9 +173,14 @@ static struct bloom_rows piece_batch_rows(const struct piece *piece)
 }
 
 /* The batch functions need a set; this one has only the filter. */
-static int set_of_one_filter(const glint_bloom *filter, struct bloom_set *set)
+static int set_of_one_filter(const glint_bloom *filter, const struct glint_bloom_column *ids,
+                             struct bloom_set *set)
 {
     const struct bloom_params *params = &filter->filter.params;
+    const uint32_t width = bloom_public_id_bytes(filter);
+    *set = (struct bloom_set){.table = NULL};
+    if (width > 0 && (ids->kind != GLINT_BLOOM_FIXED || ids->width != width))
+        return GLINT_BLOOM_ERR_ID_SIZE;
     int result = bloom_set_over(set, params, 1, filter->filter.bits);
     if (result != 0) return result;
     set->read_only = bloom_public_read_only(filter);
@@ -224,7 +229,7 @@ int glint_bloom_add_many(glint_bloom *filter, const struct glint_bloom_column *i
     struct piece piece = {.next = 0};
     struct bloom_adder adder;
     if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
-    int result = set_of_one_filter(filter, &set);
+    int result = set_of_one_filter(filter, ids, &set);
     if (result != 0) return result;
     bloom_adder_init(&adder, &set);
     for (uint64_t done = 0; result == 0 && done < ids->count; done += PIECE_ROWS)
@@ -264,7 +269,7 @@ int glint_bloom_contains_many(const glint_bloom *filter, const struct glint_bloo
         memset(out_hit, 0, ids->count);
         return GLINT_BLOOM_OK;
     }
-    int result = set_of_one_filter(filter, &set);
+    int result = set_of_one_filter(filter, ids, &set);
     for (uint64_t done = 0; result == 0 && done < ids->count; done += PIECE_ROWS)
         result =
             contains_ids_of_piece(filter, &set, &piece, ids, ids->first + done, out_hit + done);

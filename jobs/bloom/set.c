@@ -135,7 +135,7 @@ enum bloom_result bloom_set_check(const struct bloom_params *params, uint32_t co
         if (params->scheme != first->scheme || params->layout != first->layout ||
             (!same_k && (bloom_has_blocks(first->layout) || first->seeds != NULL)) ||
             params->hash_seed[0] != first->hash_seed[0] ||
-            params->hash_seed[1] != first->hash_seed[1] ||
+            params->hash_seed[1] != first->hash_seed[1] || params->id_type != first->id_type ||
             !bloom_same_seeds(params->seeds, first->seeds, first->k))
             return BLOOM_ERR_MISMATCH;
     }
@@ -161,6 +161,7 @@ static enum bloom_result set_init_without_bits(struct bloom_set *set,
         set->seeds = seeds;
     }
     memcpy(set->hash_seed, params[0].hash_seed, sizeof set->hash_seed);
+    set->id_type = params[0].id_type;
     set->scheme = params[0].scheme;
     set->layout = params[0].layout;
     set->wide = bloom_indexes_are_wide(&params[0]);
@@ -228,7 +229,8 @@ struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f)
                                             .k = slot->k,
                                             .layout = set->layout,
                                             .seeds = set->seeds,
-                                            .hash_seed = {set->hash_seed[0], set->hash_seed[1]}},
+                                            .hash_seed = {set->hash_seed[0], set->hash_seed[1]},
+                                            .id_type = set->id_type},
                                  .bits = set->bits + slot->offset};
 }
 

@@ -213,7 +213,8 @@ enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_
                                         .k = (uint32_t)k,
                                         .layout = sizing->layout,
                                         .seeds = sizing->seeded ? sizing->seeds : NULL,
-                                        .hash_seed = {sizing->hash_seed[0], sizing->hash_seed[1]}};
+                                        .hash_seed = {sizing->hash_seed[0], sizing->hash_seed[1]},
+                                        .id_type = sizing->id_type};
     return bloom_params_check(out_params);
 }
 

@@ -14,6 +14,7 @@
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_file.h"
 #include "jobs/filters/sizes.h"
+#include "jobs/rows/id_values.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -37,6 +38,7 @@ struct import {
     const char *listing; /* the directory being listed */
     bool detect;         /* without --format: `format` is set for each file */
     enum bloom_format format;
+    uint32_t id_type;           /* --id-type */
     struct bloom_params params; /* n: --n, or 0: estimated; of bits also scheme, k and m */
     struct atomic_output dir;
     struct glint_error error;
@@ -342,6 +344,7 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     if (code != 0) return code;
     bytes->size = stat.size;
     wrong = bloom_format_decode(x->format, bytes->data, bytes->size, &params, out, &at);
+    out->params.id_type = x->id_type;
     return wrong == NULL ? GLINT_OK : invalid_file(x, path, at, wrong, BLOOM_FORMATS);
 }
 
@@ -361,6 +364,9 @@ static int estimate_missing_n(struct import *x, const char *path, struct bloom_f
 static int check_params(struct import *x, const char *path, const struct bloom_params *params)
 {
     const enum bloom_result result = bloom_params_check(params);
+    char problem[128], hint[256];
+    if (id_type_problem(params->scheme, x->id_type, problem, sizeof problem, hint, sizeof hint))
+        return error_set(&x->error, GLINT_E_BAD_VALUE, hint, "--id-type, %s: %s", path, problem);
     if (result == BLOOM_OK) return GLINT_OK;
     return error_set(&x->error, GLINT_E_FILTER_INVALID,
                      "see docs/filter-format.md for the bounds of each scheme",
@@ -474,6 +480,11 @@ static int read_import_options(struct import *x, const struct cli_line *line)
     if (code != 0) return code;
     x->key = cli_line_option(line, "key");
     x->key_type = cli_line_option(line, "key-type");
+    const char *type = cli_line_option(line, "id-type");
+    if (type != NULL && !bloom_id_type_parse(type, strlen(type), &x->id_type))
+        return error_set(&x->error, GLINT_E_BAD_VALUE,
+                         "use " BLOOM_ID_TYPES ", with P from 1 to 18",
+                         "--id-type %s: there is no such type of ids", type);
     if (cli_line_option(line, "output") != NULL) return GLINT_OK;
     return error_set(&x->error, GLINT_E_USAGE, NULL, "glint filter import needs --output DIR");
 }
@@ -510,6 +521,8 @@ static const struct glint_job_option import_options[] = {
     {"key", "KEY", NULL, "key of the only file (default: the decoded file name)"},
     {"key-type", "int|text", NULL,
      "type of the keys (default: int if all of them are integers, else text)"},
+    {"id-type", "TYPE", NULL,
+     "type of the ids, which the files do not say: " BLOOM_ID_TYPES " (text)"},
     {"n", "N", NULL,
      "number of ids in each filter (default: of the file; if it has none, estimated from the X "
      "set bits: -m/k ln(1 - X/m))"},

@@ -4,6 +4,7 @@
 #include "engine/base/text.h"
 #include "engine/base/utf8.h"
 #include "engine/cli/options.h"
+#include "jobs/bloom/id_type.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_parts.h"
 
@@ -112,6 +113,19 @@ static int print_key(FILE *out, const struct filter_key *key)
     return width;
 }
 
+/* Of the column of the types of ids, with a space after it; 0: all are text. */
+static int width_of_id_types(const struct filter_listing *info)
+{
+    int width = 0;
+    for (uint64_t i = 0; i < info->count; i++) {
+        char type[BLOOM_ID_NAME_MAX];
+        bloom_id_type_name(info->rows[i].params.id_type, type);
+        const int size = info->rows[i].params.id_type != 0 ? (int)strlen(type) + 1 : 0;
+        if (size > width) width = size;
+    }
+    return width > 0 && width < 5 ? 5 : width;
+}
+
 static void print_listing_table(const struct filter_listing *info)
 {
     static const char title[] = "KEY";
@@ -123,16 +137,19 @@ static void print_listing_table(const struct filter_listing *info)
         if (name > scheme) scheme = name;
     }
     const bool segments = info->parts.count > 0;
-    printf("%-*s %12s %13s %3s  %-*s  %-11s %13s %7s  %s%s  %s\n", width, title, "N", "M", "K",
-           scheme, "SCHEME", "LAYOUT", "BITS SET", "FILL", segments ? "SEGMENTS  " : "",
-           "EXPECTED RATE", "RATE BY FILL");
+    const int types = width_of_id_types(info);
+    printf("%-*s %12s %13s %3s  %-*s  %-11s %*s%13s %7s  %s%s  %s\n", width, title, "N", "M", "K",
+           scheme, "SCHEME", "LAYOUT", -types, types > 0 ? "IDS" : "", "BITS SET", "FILL",
+           segments ? "SEGMENTS  " : "", "EXPECTED RATE", "RATE BY FILL");
     for (uint64_t i = 0; i < info->count; i++) {
         const struct info_row *row = &info->rows[i];
         const int gap = width - print_key(stdout, &row->key);
-        printf("%*s %12llu %13llu %3u  %-*s  %-11s %13llu %6.2f%%  ", gap > 0 ? gap : 0, "",
+        char type[BLOOM_ID_NAME_MAX] = "";
+        if (types > 0) bloom_id_type_name(row->params.id_type, type);
+        printf("%*s %12llu %13llu %3u  %-*s  %-11s %*s%13llu %6.2f%%  ", gap > 0 ? gap : 0, "",
                (unsigned long long)row->params.n, (unsigned long long)row->params.m, row->params.k,
                scheme, bloom_scheme_name(row->params.scheme), bloom_layout_name(row->params.layout),
-               (unsigned long long)row->bits_set, 100 * fill_ratio(row));
+               -types, type, (unsigned long long)row->bits_set, 100 * fill_ratio(row));
         if (segments) printf("%8llu  ", (unsigned long long)row->segments);
         printf("%-13.6g  ", bloom_expected_rate(&row->params));
         if (isnan(row->fill_rate))
@@ -195,6 +212,11 @@ static void put_listing_row(struct json *j, const struct info_row *row)
     json_cstring(j, "layout", bloom_layout_name(row->params.layout));
     if (row->params.seeds != NULL) put_json_seeds(j, row);
     put_json_hash_seed(j, &row->params);
+    if (row->params.id_type != 0) {
+        char type[BLOOM_ID_NAME_MAX];
+        bloom_id_type_name(row->params.id_type, type);
+        json_cstring(j, "id_type", type);
+    }
     json_u64(j, "bits_set", row->bits_set);
     json_f64(j, "fill", fill_ratio(row));
     json_f64(j, "expected_rate", bloom_expected_rate(&row->params));

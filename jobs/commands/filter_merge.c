@@ -77,7 +77,8 @@ static int unite_records(struct merge *m, struct filter_record *into, struct fil
 {
     struct bloom_params *params = &into->filter.params;
     if (bloom_union(&into->filter, &from->filter) != BLOOM_OK)
-        return set_mismatch_error(m, from, "its scheme, layout, seeds, m or k are others");
+        return set_mismatch_error(m, from,
+                                  "its scheme, layout, seeds, type of ids, m or k are others");
     if (from->filter.params.n > params->n) params->n = from->filter.params.n;
     filter_record_fini(from);
     return GLINT_OK;

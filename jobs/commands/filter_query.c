@@ -8,6 +8,7 @@
 #include "engine/limits.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_parts.h"
+#include "jobs/rows/id_values.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -34,6 +35,7 @@ struct query {
     uint64_t count, capacity;
     struct arena arena; /* an allocation per filter would need more memory than a small filter */
     struct filter_parts parts;
+    struct buffer value; /* of an id with a type */
     struct glint_error error;
 };
 
@@ -133,14 +135,43 @@ static void print_encoded_key(const struct filter_key *key)
     }
 }
 
+/* Returns 1, 0, or a code: the text is no value of the filter's type. */
+static int contains_value(struct query *q, const struct bloom_filter *filter,
+                          struct glint_slice text)
+{
+    const uint32_t type = filter->params.id_type;
+    char name[BLOOM_ID_NAME_MAX];
+    if (type == 0) return bloom_contains(filter, text.data, text.size);
+    q->value.size = 0;
+    if (!buffer_reserve(&q->value, text.size + ID_VALUE_MAX)) return error_no_memory(&q->error);
+    const char *wrong = id_value_parse(type, bloom_id_width(filter->params.scheme, type), text,
+                                       q->value.data, &q->value.size);
+    if (wrong == NULL) return bloom_contains(filter, q->value.data, q->value.size);
+    bloom_id_type_name(type, name);
+    return error_set(&q->error, GLINT_E_BAD_VALUE, "glint filter info shows the type of ids",
+                     "the id \"%.*s\" is no %s: %s", (int)(text.size < 200 ? text.size : 200),
+                     (const char *)text.data, name, wrong);
+}
+
+/* An id that is none is an error before anything of it is printed, if it is one for all filters. */
+static int check_value(struct query *q, struct glint_slice id)
+{
+    if (q->count == 0 || q->filters[0].whole.count > 0) return 0;
+    const int hit = contains_value(q, &q->filters[0].filter, id);
+    return hit < 0 ? hit : 0;
+}
+
 static int print_matches(struct query *q, const uint8_t *id, uint64_t size)
 {
     const char *before = "\t";
+    int code = check_value(q, (struct glint_slice){id, size});
+    if (code != 0) return code;
     fwrite(id, 1, size, stdout);
     for (uint64_t i = 0; i < q->count; i++) {
         const struct query_filter *f = &q->filters[i];
-        int hit = f->whole.count > 0 ? contains_in_parts(q, &f->whole, id, size)
-                                     : bloom_contains(&f->filter, id, size);
+        int hit = f->whole.count > 0
+                      ? contains_in_parts(q, &f->whole, id, size)
+                      : contains_value(q, &f->filter, (struct glint_slice){id, size});
         if (hit < 0) return hit;
         if (hit == 0) continue;
         fputs(before, stdout);
@@ -209,6 +240,7 @@ static void query_filters(const struct cli_line *line, struct glint_error *error
     arena_fini(&q.arena);
     filter_parts_fini(&q.parts);
     buffer_fini(&input);
+    buffer_fini(&q.value);
 }
 
 const struct cli_command filter_query = {

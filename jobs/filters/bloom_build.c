@@ -122,6 +122,9 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
     if (p->strategy == BUILD_SEGMENTS && p->sizes.seeds != NULL)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
                            "filters in segments support only the published seeds");
+    if (p->strategy == BUILD_SEGMENTS && p->fields.id_type != 0)
+        return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use --id-type text",
+                           "filters in segments support only ids of the type text");
     if (p->strategy == BUILD_SEGMENTS && bloom_largest_k(&p->sizes) > SEGMENTS_K_MAX)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or P",
                            "filters in segments have at most %d hashes", SEGMENTS_K_MAX);
@@ -287,12 +290,23 @@ static int read_filters_options(struct build_plan *p)
     return 0;
 }
 
+/* Filters say it themselves. */
+static int choose_id_type(struct build_plan *p)
+{
+    if (p->filters != NULL) return 0;
+    int r = sizes_id_type_from_options(p->g, p->args, p->paths[0], &p->fields, &p->sizing);
+    p->fields.id_type = p->sizing.id_type;
+    p->fields.id_width = bloom_id_width(p->sizing.scheme, p->sizing.id_type);
+    return r;
+}
+
 /* Reads P and COUNTS, PARAMS, or the sizes of filters. Returns as sizes_read. */
 static int read_build_sizes(struct build_plan *p)
 {
     if (p->filters == NULL) return sizes_read(p->g, &p->source, &p->fields, &p->sizing, &p->sizes);
     const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
     int r = sizes_from_filters(built_filters(p), text, p->filters, &p->sizes);
+    if (r == 0) r = sizes_use_id_type(p->g, p->args, p->filters, &p->sizes.params[0], &p->fields);
     if (r == 0 && p->add) p->strategy = BUILD_PARTIALS;
     if (p->add) p->chosen = false;
     return r;
@@ -308,7 +322,8 @@ static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
                           "OUTPUT",
                           &p.source, p.paths) != 0 ||
           choose_filter_sizing(&p, &p.sizing) != 0)) ||
-        fields_options(g, args, p.paths[0], &p.fields) != 0 || strategy_option(&p) != 0)
+        fields_options(g, args, p.paths[0], &p.fields) != 0 || strategy_option(&p) != 0 ||
+        choose_id_type(&p) != 0)
         return glint_error(g)->code;
     read_coding_option(&p, glint_job_option(args, "coding"));
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
@@ -328,6 +343,7 @@ static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
     SIZES_OPTIONS,
+    SIZES_ID_TYPE_OPTION(", or column: as the column of Parquet or Arrow (text)"),
     SIZES_PARAMS_OPTION,
     {"strategy", "auto|indexes|partials|segments|ids", "auto", "what is shuffled"},
     SEGMENTS_OPTION,

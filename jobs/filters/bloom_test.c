@@ -141,8 +141,10 @@ const struct glint_function bloom_add_tallies = {.name = "bloom.add_tallies",
 struct filter_loader {
     struct glint *g;
     const char *path;
+    const struct glint_job_args *args;
     const struct sizes_source *source;
     struct sizes *sizes;
+    struct fields *fields; /* which get the filters' type of ids */
     bool started;
     uint8_t *blob; /* NULL: in segments */
     uint64_t blob_size;
@@ -166,6 +168,9 @@ static int sizing_of_params(const struct filter_loader *c, const struct bloom_pa
     if (!c->source->params)
         result = bloom_sizing_for_rate(kind->scheme, kind->layout, c->source->p, out);
     memcpy(out->hash_seed, kind->hash_seed, sizeof out->hash_seed);
+    out->id_type = kind->id_type;
+    if (sizes_use_id_type(c->g, c->args, c->path, kind, c->fields) != 0)
+        return glint_error(c->g)->code;
     if (kind->seeds != NULL) memcpy(seeds, kind->seeds, kind->k * BLOOM_SEED_BYTES);
     if (result == BLOOM_OK && kind->seeds != NULL) result = bloom_sizing_seed(out, seeds);
     return result == BLOOM_OK ? 0 : sizes_set_error(c->g, result, c->path);
@@ -401,7 +406,12 @@ static int bloom_test_run(struct glint *g, const struct glint_job_args *args)
                         &source, paths) != 0 ||
         fields_options(g, args, paths[0], &fields) != 0)
         return glint_error(g)->code;
-    struct filter_loader c = {.g = g, .path = paths[1], .source = &source, .sizes = &sizes};
+    struct filter_loader c = {.g = g,
+                              .path = paths[1],
+                              .args = args,
+                              .source = &source,
+                              .sizes = &sizes,
+                              .fields = &fields};
     test_rows_and_report(&c, strategy, &fields, paths[0], paths[2]);
     glint_free(c.blob);
     segments_heads_fini(&c.heads);
@@ -411,6 +421,7 @@ static int bloom_test_run(struct glint *g, const struct glint_job_args *args)
 
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
+    SIZES_FILTERS_ID_TYPE_OPTION,
     SIZES_PARAMS_OPTION,
     {"strategy", "auto|broadcast|ids", "auto",
      "broadcast: every process gets all filters; ids: rows and filters are shuffled by key; auto: "

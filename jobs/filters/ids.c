@@ -59,23 +59,26 @@ enum { ROOM_FACTOR = 4 };
 
 static int read_sizing_args(struct glint_task *task, struct bloom_sizing *out)
 {
-    int64_t scheme = 0, layout = 0, k = 0;
+    int64_t scheme = 0, layout = 0, k = 0, id_type = 0;
     struct glint_slice seeds, hash_seed;
     int r = glint_arg_i64(task, "scheme", &scheme);
     if (r == 0) r = glint_arg_i64(task, "layout", &layout);
     if (r == 0) r = glint_arg_i64(task, "k", &k);
+    if (r == 0) r = glint_arg_i64(task, "id_type", &id_type);
     if (r == 0) r = glint_arg_f64(task, "p", &out->p);
     if (r == 0) r = glint_arg_f64(task, "bits", &out->bits);
     if (r == 0) r = glint_arg_slice(task, "seeds", &seeds);
     if (r == 0) r = glint_arg_slice(task, "hash_seed", &hash_seed);
     if (r != 0) return r;
     if (scheme < 0 || scheme >= BLOOM_SCHEMES || layout < 0 || layout >= BLOOM_LAYOUTS || k < 0 ||
-        k > BLOOM_K_MAX || hash_seed.size != sizeof out->hash_seed ||
+        k > BLOOM_K_MAX || id_type < 0 || id_type > UINT32_MAX ||
+        !bloom_id_type_is_valid((uint32_t)id_type) || hash_seed.size != sizeof out->hash_seed ||
         (seeds.size != 0 && seeds.size != sizeof out->seeds))
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid sizing");
     out->scheme = (enum bloom_scheme)scheme;
     out->layout = (enum bloom_layout)layout;
     out->k = (uint32_t)k;
+    out->id_type = (uint32_t)id_type;
     memcpy(out->hash_seed, hash_seed.data, hash_seed.size);
     out->seeded = seeds.size > 0;
     if (out->seeded) memcpy(out->seeds, seeds.data, seeds.size);
@@ -166,6 +169,7 @@ static struct glint_args *ids_group_args(struct glint *g, const char *path,
     glint_args_i64(args, "scheme", sizing->scheme);
     glint_args_i64(args, "layout", sizing->layout);
     glint_args_i64(args, "k", sizing->k);
+    glint_args_i64(args, "id_type", sizing->id_type);
     glint_args_f64(args, "p", sizing->p);
     glint_args_f64(args, "bits", sizing->bits);
     glint_args_bytes(args, "hash_seed", (const uint8_t *)sizing->hash_seed,

@@ -102,7 +102,8 @@ static enum bloom_result params_of_bit_count(const struct one_filter *choice, ui
                                  .m = choice->m,
                                  .k = choice->k > 0 ? choice->k : sizing.k,
                                  .seeds = kind->seeded ? kind->seeds : NULL,
-                                 .hash_seed = {kind->hash_seed[0], kind->hash_seed[1]}};
+                                 .hash_seed = {kind->hash_seed[0], kind->hash_seed[1]},
+                                 .id_type = kind->id_type};
     return bloom_params_check(out);
 }
 
@@ -161,6 +162,7 @@ int built_filter_read(struct glint *g, const char *path, struct built_filter *ou
     *out = (struct built_filter){.bits_set = 0};
     int r = sizes_from_filters(filters, false, path, &out->sizes);
     if (r != 0) return r;
+    if (sizes_check_text_ids(g, &out->sizes, path) != 0) return glint_error(g)->code;
     if (out->sizes.count > 1)
         return glint_abort(g, GLINT_E_FILTER_MISMATCH, "use the output of union",
                            "%s: %u filters, expected one", path, out->sizes.count);

@@ -120,6 +120,7 @@ enum bloom_result size_line_params(const struct size_line *line, const struct bl
                                  .k = line->k,
                                  .layout = sizing->layout,
                                  .seeds = sizing->seeded ? sizing->seeds : NULL,
-                                 .hash_seed = {sizing->hash_seed[0], sizing->hash_seed[1]}};
+                                 .hash_seed = {sizing->hash_seed[0], sizing->hash_seed[1]},
+                                 .id_type = sizing->id_type};
     return bloom_params_check(out);
 }

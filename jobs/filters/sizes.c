@@ -17,7 +17,7 @@
 /* The bytes of the broadcast: counts and native-endian columns (driver and executors are the same
  * build).
  *
- *     u32 count, text, scheme, layout, bytes of seeds, 0;  u64 hash seed[2];
+ *     u32 count, text, scheme, layout, bytes of seeds, type of ids;  u64 hash seed[2];
  *     count x {u64 n, m, u32 present, k, u64 key};  seeds;  text: the keys' bytes
  *
  * `key` is the i64, or for text the offset of its bytes; text i ends where text i + 1 begins. */
@@ -27,7 +27,7 @@ struct blob_row {
     uint64_t key;
 };
 struct blob_head {
-    uint32_t count, text, scheme, layout, seeds, zero;
+    uint32_t count, text, scheme, layout, seeds, id_type;
     uint64_t hash_seed[2];
 };
 static_assert(sizeof(struct blob_row) == 32 && sizeof(struct blob_head) == 40, "no padding");
@@ -280,6 +280,7 @@ struct glint_broadcast *sizes_broadcast(struct glint *g, const struct sizes *s)
                              .scheme = first->scheme,
                              .layout = first->layout,
                              .seeds = seeds,
+                             .id_type = first->id_type,
                              .hash_seed = {first->hash_seed[0], first->hash_seed[1]}};
     memcpy(blob, &head, sizeof head);
     if (seeds > 0) memcpy(blob + rows_end, s->seeds, seeds);
@@ -326,6 +327,7 @@ int sizes_open(struct glint_task *task, struct sizes *out)
     uint64_t rows_end = sizeof head + (uint64_t)head.count * sizeof(struct blob_row);
     if (blob.size < sizeof head || head.count == 0 || head.count > BLOOM_SET_MAX ||
         rows_end > blob.size || head.scheme >= BLOOM_SCHEMES || head.layout >= BLOOM_LAYOUTS ||
+        !bloom_id_type_is_valid(head.id_type) ||
         (head.seeds != 0 && head.seeds != BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES) ||
         blob.size - rows_end < head.seeds)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid broadcast sizes");
@@ -345,7 +347,8 @@ int sizes_open(struct glint_task *task, struct sizes *out)
                                                .k = row.k,
                                                .layout = (enum bloom_layout)head.layout,
                                                .seeds = seeds,
-                                               .hash_seed = {head.hash_seed[0], head.hash_seed[1]}};
+                                               .hash_seed = {head.hash_seed[0], head.hash_seed[1]},
+                                               .id_type = head.id_type};
         out->present[i] = row.present != 0;
         out->keys[i].i64 = (int64_t)row.key;
         if (!out->text) continue;

@@ -5,6 +5,7 @@
 
 #include "jobs/bloom/bloom.h"
 #include "jobs/bloom/formats.h"
+#include "jobs/bloom/id_type.h"
 #include "jobs/rows/fields.h"
 
 enum { SIZES_NONE = 0xffff, SIZES_DIRECT = 4096 };
@@ -89,6 +90,21 @@ int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
  * that of the sizing. Returns 0 or the context's code. */
 int sizes_hash_seed_from_options(struct glint *g, const struct glint_job_args *args,
                                  struct bloom_sizing *sizing);
+/* --id-type of SIZES_ID_TYPE_OPTION, whose rows are those of `paths`: sets the sizing's type of
+ * ids, for which its scheme must have a rule. Without the option it stays that of the sizing.
+ * Returns 0 or the context's code. */
+int sizes_id_type_from_options(struct glint *g, const struct glint_job_args *args,
+                               const char *paths, const struct fields *fields,
+                               struct bloom_sizing *sizing);
+/* Of a job that reads filters: the option must be their type. Tasks then read ids of this type.
+ * Returns 0 or FILTER_MISMATCH. */
+int sizes_use_id_type(struct glint *g, const struct glint_job_args *args, const char *about,
+                      const struct bloom_params *filters, struct fields *fields);
+#define SIZES_ID_TYPE_OPTION(default_)                                                             \
+    {                                                                                              \
+        "id-type", "TYPE", NULL, "type of ids: " BLOOM_ID_TYPES default_                           \
+    }
+#define SIZES_FILTERS_ID_TYPE_OPTION SIZES_ID_TYPE_OPTION(" (that of the filters)")
 /* Whether --seeds is random. */
 bool sizes_seeds_random(const struct glint_job_args *args);
 /* Draws BLOOM_SEEDS_MAX seeds from (scheme, seed): poly-abs 0 to 99, poly-mod 0 to 2^31 - 1. */

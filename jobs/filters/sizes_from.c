@@ -259,7 +259,7 @@ static int collect_filter_params(void *arg, const struct glint_record *record)
     if (bloom_set_check(pair, 2) != BLOOM_OK)
         return set_filter_size_error(
             e->g, GLINT_E_FILTER_MISMATCH, e->about, e->text, &record->key,
-            "its scheme, layout, seeds or k do not match those of the other filters");
+            "its scheme, layout, seeds, type of ids or k do not match those of the other filters");
     filter.params.seeds = e->out->seeds; /* the record is freed */
     return add_key_size(e, &record->key, params);
 }
@@ -271,6 +271,17 @@ int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, 
     struct entries e = {
         .g = glint_context(filters), .text = text, .origin = FILTERS, .about = about};
     return collect_and_sort_entries(&e, filters, collect_filter_params, out);
+}
+
+int sizes_check_text_ids(struct glint *g, const struct sizes *sizes, const char *about)
+{
+    char type[BLOOM_ID_NAME_MAX];
+    assert(sizes->count > 0);
+    if (sizes->params[0].id_type == 0) return 0;
+    bloom_id_type_name(sizes->params[0].id_type, type);
+    return glint_abort(g, GLINT_E_FILTER_MISMATCH,
+                       "bloom-test, filter-rows and glint filter query read such filters",
+                       "%s: the ids of its filters are %s, this job has texts", about, type);
 }
 
 struct blob_builder {

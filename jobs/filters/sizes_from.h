@@ -15,6 +15,10 @@ int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out);
  * or FILTER_INVALID. `about` names them in errors. */
 int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, struct sizes *out);
 
+/* The ids of the filters must be texts: for jobs that read no others. Returns 0 or FILTER_MISMATCH.
+ */
+int sizes_check_text_ids(struct glint *g, const struct sizes *sizes, const char *about);
+
 /* Collects `filters`, at most one for each of the sizes' keys, into one broadcast that
  * bloom_set_attach reads; sizes.present marks those found. If not NULL, out_bits_set[key] and
  * out_rate[key] receive the number of set bits and the rate that follows from it. Returns NULL with

@@ -1,7 +1,9 @@
 /* The options for the size and the hashing of filters. */
+#include "engine/base/text.h"
 #include "jobs/bloom/formats.h"
 #include "jobs/filters/sizes.h"
 #include "jobs/generate/draw.h"
+#include "jobs/rows/id_values.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -154,4 +156,88 @@ int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
     return glint_abort(g, GLINT_E_BAD_VALUE, "use --scheme poly-abs or --scheme poly-mod",
                        "--seeds random: the scheme %s has no seeds",
                        bloom_scheme_name(sizing->scheme));
+}
+
+/* ---- --id-type */
+
+/* Types of columns by the format of Arrow's C data interface. Integers of up to 32 bits are INT32
+ * in Parquet. */
+static bool parse_column_type(const char *type, uint32_t *out)
+{
+    static const struct {
+        const char *format, *name;
+    } types[] = {{"c", "i32"},         {"C", "i32"},  {"s", "i32"},   {"S", "i32"},
+                 {"i", "i32"},         {"l", "i64"},  {"L", "u64"},   {"g", "f64"},
+                 {"tdD", "date"},      {"u", "text"}, {"U", "text"},  {"vu", "text"},
+                 {"z", "text"},        {"Z", "text"}, {"vz", "text"}, {"w:16", "uuid"},
+                 {"tsu:", "timestamp"}};
+    for (size_t i = 0; type != NULL && i < sizeof types / sizeof *types; i++) {
+        const size_t size = strlen(types[i].format);
+        if (strncmp(type, types[i].format, size) == 0 &&
+            (type[size] == '\0' || type[size - 1] == ':'))
+            return bloom_id_type_parse(types[i].name, strlen(types[i].name), out);
+    }
+    char decimal[32];
+    *out = 0;
+    if (type != NULL && strncmp(type, "d:", 2) == 0 &&
+        text_format(decimal, sizeof decimal, "decimal(%s)", type + 2))
+        return bloom_id_type_parse(decimal, strlen(decimal), out);
+    return type == NULL;
+}
+
+static int id_type_of_column(struct glint *g, const char *paths, const struct fields *fields,
+                             uint32_t *out)
+{
+    uint32_t count = 0;
+    if (fields->csv != FIELDS_COLUMNS)
+        return glint_abort(g, GLINT_E_USAGE, "name the type, such as --id-type i64",
+                           "--id-type column is for Parquet and Arrow files");
+    struct glint_rdd *lines = fields_source(glint_text_file(g, paths), fields->csv, false);
+    const struct glint_column_type *types = glint_column_types(lines, &count);
+    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
+    assert(fields->id_column < count);
+    const char *type = types[fields->id_column].type;
+    if (parse_column_type(type, out)) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "name the type of ids that its values are",
+                       "--id-type column: %s: the column %s has the type %s of Arrow, which is "
+                       "none of " BLOOM_ID_TYPES,
+                       paths, types[fields->id_column].name, type);
+}
+
+static int parse_id_type_option(struct glint *g, const char *text, uint32_t *out)
+{
+    if (bloom_id_type_parse(text, strlen(text), out)) return 0;
+    return glint_abort(g, GLINT_E_BAD_VALUE, "use " BLOOM_ID_TYPES ", with P from 1 to 18",
+                       "--id-type %s: there is no such type of ids", text);
+}
+
+int sizes_id_type_from_options(struct glint *g, const struct glint_job_args *args,
+                               const char *paths, const struct fields *fields,
+                               struct bloom_sizing *sizing)
+{
+    const char *text = glint_job_option(args, "id-type");
+    char problem[128], hint[256];
+    if (text == NULL) return glint_error(g)->code;
+    const int r = strcmp(text, "column") == 0
+                      ? id_type_of_column(g, paths, fields, &sizing->id_type)
+                      : parse_id_type_option(g, text, &sizing->id_type);
+    if (r != 0 || !id_type_problem(sizing->scheme, sizing->id_type, problem, sizeof problem, hint,
+                                   sizeof hint))
+        return r;
+    return glint_abort(g, GLINT_E_BAD_VALUE, hint, "--id-type %s: %s", text, problem);
+}
+
+int sizes_use_id_type(struct glint *g, const struct glint_job_args *args, const char *about,
+                      const struct bloom_params *filters, struct fields *fields)
+{
+    const char *text = glint_job_option(args, "id-type");
+    uint32_t given = filters->id_type;
+    char name[BLOOM_ID_NAME_MAX];
+    fields->id_type = filters->id_type;
+    fields->id_width = bloom_id_width(filters->scheme, filters->id_type);
+    if (text != NULL && parse_id_type_option(g, text, &given) != 0) return glint_error(g)->code;
+    if (given == filters->id_type) return 0;
+    bloom_id_type_name(filters->id_type, name);
+    return glint_abort(g, GLINT_E_FILTER_MISMATCH, "leave out --id-type: the filters say it",
+                       "--id-type %s: the ids of %s are %s", text, about, name);
 }

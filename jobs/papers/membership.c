@@ -224,6 +224,7 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
     struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
     struct glint_rdd *filters = glint_msgpack_file(g, paths[1], schema);
     int r = sizes_from_filters(filters, text, paths[1], &o.sizes);
+    if (r == 0) r = sizes_check_text_ids(g, &o.sizes, paths[1]);
     if (r == 0) r = membership_result_init(&o);
     if (r == 0) {
         struct glint_broadcast *blob = filters_broadcast(filters, &o.sizes, paths[1], NULL, o.rate);

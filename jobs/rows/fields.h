@@ -50,7 +50,11 @@ struct fields {
     struct glint_slice null; /* what a null is in rows (nulls.h) */
     bool keep_nulls;         /* rows whose key or id is null are rows; else they are left out */
     int null_rows;           /* counter of those */
-    const char *key_label, *id_label;   /* of columns in messages; NULL: not known; tasks only */
+    const char *key_label, *id_label; /* of columns in messages; NULL: not known; tasks only */
+    uint32_t id_type;                 /* of the ids (jobs/bloom/id_type.h); 0: text */
+    uint32_t id_width;                /* bytes of their values; 0: as many as the text says */
+    uint8_t *values;                  /* of the ids, if they are no texts */
+    uint64_t values_size;
     bool quotes;                        /* a field that begins with a quote is an error */
     const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
     /* The last parsed rows, without bad rows that were skipped. */
@@ -170,8 +174,8 @@ enum glint_type fields_key_type(const struct fields *f);
 
 /* Task: opens by the arguments. `ids`: ids are needed, not only keys. Returns 0 or a code. */
 int fields_open(struct glint_task *task, struct fields *f, bool ids);
-/* Parses all rows of a batch of lines. Returns 0 or a code. The arrays refer to the batch's memory.
- */
+/* Parses all rows of a batch of lines. Returns 0 or a code. The arrays refer to the batch's memory,
+ * or ids with a type to the values' bytes, until the next call. */
 int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines);
 /* Why a text that glint_parse_i64 does not accept is no key. */
 const char *fields_int_problem(struct glint_slice text);

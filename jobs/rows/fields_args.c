@@ -4,6 +4,7 @@
 #include "jobs/rows/columns.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
+#include "jobs/rows/id_values.h"
 
 #include <assert.h>
 #include <string.h>
@@ -31,6 +32,8 @@ void fields_args(struct glint_args *args, const struct fields *f)
     glint_args_i64(args, "skip_empty", f->skip_empty);
     glint_args_i64(args, "key", f->key);
     glint_args_i64(args, "keep_nulls", f->keep_nulls);
+    glint_args_i64(args, "id_type", f->id_type);
+    glint_args_i64(args, "id_width", f->id_width);
     nulls_args(args, &f->nulls);
 }
 
@@ -55,7 +58,8 @@ static int read_label_argument(struct glint_task *task, const char *name, const 
 
 int fields_open(struct glint_task *task, struct fields *f, bool ids)
 {
-    int64_t id_column, key_column, delimiter, whole, pairs, skip_empty, key, keep_nulls;
+    int64_t id_column, key_column, delimiter, whole, pairs, skip_empty, key, keep_nulls, type,
+        width;
     int r = glint_arg_i64(task, "id_column", &id_column);
     if (r == 0) r = glint_arg_i64(task, "key_column", &key_column);
     if (r == 0) r = glint_arg_i64(task, "delimiter", &delimiter);
@@ -64,13 +68,16 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     if (r == 0) r = glint_arg_i64(task, "skip_empty", &skip_empty);
     if (r == 0) r = glint_arg_i64(task, "key", &key);
     if (r == 0) r = glint_arg_i64(task, "keep_nulls", &keep_nulls);
+    if (r == 0) r = glint_arg_i64(task, "id_type", &type);
+    if (r == 0) r = glint_arg_i64(task, "id_width", &width);
     if (r == 0) r = nulls_open(task, &f->null);
     if (r == 0) r = read_label_argument(task, "key_label", &f->key_label);
     if (r == 0) r = read_label_argument(task, "id_label", &f->id_label);
     if (r != 0) return r;
     if (id_column < 0 || id_column >= FIELDS_COLUMN_MAX || key_column < 0 ||
         key_column >= FIELDS_COLUMN_MAX || delimiter < 0 || delimiter > 255 || key < 0 ||
-        key > FIELDS_NONE)
+        key > FIELDS_NONE || type < 0 || type > UINT32_MAX || width < 0 || width > ID_VALUE_MAX ||
+        !bloom_id_type_is_valid((uint32_t)type))
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL,
                           "the table's columns are out of range");
     f->id_column = (uint32_t)id_column;
@@ -81,6 +88,8 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     f->skip_empty = skip_empty != 0;
     f->key = (enum fields_key)key;
     f->ids = ids;
+    f->id_type = (uint32_t)type;
+    f->id_width = (uint32_t)width;
     f->quotes = fields_may_quote(f->delimiter);
     memset(f->number, 0, sizeof f->number); /* the key of every row if no key is read */
     assert(f->delimiter == delimiter && f->key == (enum fields_key)key);

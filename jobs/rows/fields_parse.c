@@ -2,10 +2,12 @@
  * batches that it cannot process. */
 #include "engine/base/text.h"
 #include "engine/batch.h"
+#include "engine/limits.h"
 #include "jobs/rows/columns.h"
 #include "jobs/rows/fields.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"
+#include "jobs/rows/id_values.h"
 
 #include <assert.h>
 
@@ -399,7 +401,7 @@ static int take_pairs(struct fields *f, struct glint_task *task, const struct gl
     return 0;
 }
 
-int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
+static int parse_batch(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
 {
     uint64_t odd[FIELDS_ODD_WORDS] = {0};
     assert(lines->rows <= FIELDS_ROWS_MAX);
@@ -416,4 +418,62 @@ int fields_parse(struct fields *f, struct glint_task *task, const struct glint_b
     r = parse_marked_rows(f, task, lines, odd);
     if (r == 0 && !f->keep_nulls) leave_out_nulls(f, task);
     return r;
+}
+
+/* ---- Ids with a type */
+
+static int set_bad_id_error(const struct fields *f, struct glint_task *task, struct glint_slice id,
+                            const char *reason)
+{
+    char number[COLUMN_LABEL_BYTES];
+    columns_label((struct glint_slice){NULL, 0}, f->delimiter, f->id_column, number);
+    return glint_bad_value(task, id, reason, f->id_label != NULL ? f->id_label : number, id);
+}
+
+/* A batch's values: at most ID_VALUE_MAX bytes each, or half of its text. */
+static int reserve_values(struct fields *f, struct glint_task *task)
+{
+    uint64_t text = 0;
+    for (uint32_t row = 0; row < f->rows; row++) text += f->id_end[row] - f->id_start[row];
+    const uint64_t size = text + (uint64_t)f->rows * ID_VALUE_MAX + READ_SLACK;
+    if (size <= f->values_size) return 0;
+    f->values = glint_scratch(task, 2 * size);
+    f->values_size = f->values != NULL ? 2 * size : 0;
+    if (f->values == NULL) return GLINT_E_NO_MEMORY;
+    memset(f->values, 0, f->values_size);
+    return 0;
+}
+
+/* Replaces the texts of the ids by the bytes of their values. */
+static int parse_id_values(struct fields *f, struct glint_task *task)
+{
+    const uint32_t rows = f->rows;
+    uint32_t kept = 0;
+    uint64_t used = 0;
+    int r = reserve_values(f, task);
+    for (uint32_t row = 0; r == 0 && row < rows; row++) {
+        const struct glint_slice id = {f->base + f->id_start[row],
+                                       f->id_end[row] - f->id_start[row]};
+        uint64_t size = 0;
+        const char *wrong = id_value_parse(f->id_type, f->id_width, id, f->values + used, &size);
+        assert(used + size <= f->values_size && f->values_size <= UINT32_MAX);
+        if (wrong != NULL) {
+            r = set_bad_id_error(f, task, id, wrong);
+            r = r < 0 ? r : 0;
+            continue;
+        }
+        if (kept < row) move_parsed_rows(f, kept, row, 1);
+        f->id_start[kept] = (uint32_t)used;
+        f->id_end[kept++] = (uint32_t)(used += size);
+    }
+    f->rows = kept;
+    f->base = f->values;
+    f->size = used;
+    return r;
+}
+
+int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
+{
+    const int r = parse_batch(f, task, lines);
+    return r == 0 && f->id_type != 0 && f->ids && f->rows > 0 ? parse_id_values(f, task) : r;
 }

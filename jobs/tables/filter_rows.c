@@ -6,6 +6,7 @@
 #include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/columns.h"
+#include "jobs/rows/id_values.h"
 #include "jobs/rows/row_output.h"
 
 #include <assert.h>
@@ -19,7 +20,9 @@ struct keep_state {
     struct columns_reader reader;
     struct bloom_set set;
     int64_t chosen; /* number of the filter, or ANY_FILTER */
-    int64_t drop;
+    int64_t drop, id_type, id_width;
+    uint8_t *values; /* of typed ids: ID_VALUE_MAX bytes for each row; of bytes grown as needed */
+    uint64_t values_size;
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
     uint16_t row[FIELDS_ROWS_MAX];    /* of the batch */
     bool null[FIELDS_ROWS_MAX];       /* the id is null, so in no filter */
@@ -33,8 +36,13 @@ static int filter_rows_init(struct glint_task *task, void *state)
     int e = columns_open(task, &s->reader);
     if (e == 0) e = glint_arg_i64(task, "chosen", &s->chosen);
     if (e == 0) e = glint_arg_i64(task, "drop", &s->drop);
+    if (e == 0) e = glint_arg_i64(task, "id_type", &s->id_type);
+    if (e == 0) e = glint_arg_i64(task, "id_width", &s->id_width);
     if (e == 0) e = bloom_open_filters(task, &s->set);
     if (e != 0) return e;
+    if (s->id_type != s->set.id_type ||
+        s->id_width != bloom_id_width(s->set.scheme, s->set.id_type))
+        return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid type of ids");
     assert(s->chosen >= ANY_FILTER && s->chosen < (int64_t)s->set.count);
     for (uint32_t i = 0; i < FIELDS_ROWS_MAX; i++) s->filter[i] = (uint16_t)s->chosen;
     const uint64_t filters = s->chosen == ANY_FILTER ? s->set.count : 1;
@@ -75,6 +83,39 @@ static int find_id_columns(struct keep_state *s, struct glint_task *task,
     return 0;
 }
 
+/* Replaces the texts of the ids by the bytes of their values; a null has none. */
+static int find_id_values(struct keep_state *s, struct glint_task *task, struct bloom_rows *rows)
+{
+    const uint32_t count = rows->rows;
+    uint64_t text = 0, used = 0, size;
+    for (uint32_t i = 0; i < count; i++) text += s->end[i] - s->start[i];
+    if (text + (uint64_t)count * ID_VALUE_MAX + BLOOM_ID_SLACK > s->values_size) {
+        s->values_size = 2 * (text + (uint64_t)count * ID_VALUE_MAX) + BLOOM_ID_SLACK;
+        s->values = glint_scratch(task, s->values_size);
+        if (s->values == NULL) return GLINT_E_NO_MEMORY;
+        memset(s->values, 0, s->values_size);
+    }
+    rows->rows = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct glint_slice id = {rows->base + s->start[i], s->end[i] - s->start[i]};
+        size = 0;
+        const char *wrong = s->null[i] ? NULL
+                                       : id_value_parse((uint32_t)s->id_type, (uint32_t)s->id_width,
+                                                        id, s->values + used, &size);
+        const int e = wrong != NULL ? columns_bad_value(&s->reader, task, id, 0, id, wrong) : 0;
+        if (e < 0) return e;
+        if (wrong != NULL) continue;
+        const uint32_t kept = rows->rows++;
+        s->null[kept] = s->null[i];
+        s->row[kept] = s->row[i];
+        s->start[kept] = (uint32_t)used;
+        s->end[kept] = (uint32_t)(used += size);
+        assert(used <= s->values_size && kept <= i);
+    }
+    rows->base = s->values;
+    return 0;
+}
+
 /* hit[i]: the chosen filter, or any one, may contain row i. */
 static void look_up_ids(struct keep_state *s, const struct bloom_rows *rows)
 {
@@ -96,6 +137,7 @@ static int select_filtered_rows(struct glint_task *task, void *state, const stru
     *out_count = 0;
     assert(in->rows <= FIELDS_ROWS_MAX);
     int e = find_id_columns(s, task, &in->value, in->rows, &rows);
+    if (e == 0 && s->id_type != 0 && rows.rows > 0) e = find_id_values(s, task, &rows);
     if (e != 0) return e;
     if (rows.rows > 0) look_up_ids(s, &rows);
     for (uint32_t i = 0; i < rows.rows; i++) {
@@ -177,15 +219,21 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
     struct stored stored = {.chosen = ANY_FILTER};
     struct table table;
     struct columns columns = {.count = 0};
+    struct fields ids = fields_of_lines();
     int r = table_open(g, args, args->positional[0], &table);
     if (r == 0) r = columns_option(&table, args, "id-column", "", &columns);
     if (r == 0 && columns.count != 1)
         r = glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--id-column: more than one column");
     if (r == 0) r = read_stored_filters(g, args, &stored);
+    if (r == 0)
+        r = sizes_use_id_type(g, args, glint_job_option(args, "with"), &stored.sizes.params[0],
+                              &ids);
     if (r == 0) {
         struct glint_args *keep_args = glint_args(g);
         columns_args(keep_args, &table, &columns);
         glint_args_i64(keep_args, "chosen", stored.chosen);
+        glint_args_i64(keep_args, "id_type", ids.id_type);
+        glint_args_i64(keep_args, "id_width", ids.id_width);
         glint_args_i64(keep_args, "drop", glint_job_option(args, "drop") != NULL);
         glint_args_broadcast(keep_args, "filters", stored.broadcast);
         struct glint_rdd *kept = glint_filter(table_rows(&table), &keep, keep_args);
@@ -203,6 +251,7 @@ static const struct glint_job_option options[] = {
     {"id-column", "COL", "1", "column of the id: number or, with --header, name"},
     {"filter-key", "KEY", NULL, "look up only in the filter of this key (in all of them)"},
     {"key-type", "int|text", "int", "type of the filters' keys"},
+    SIZES_FILTERS_ID_TYPE_OPTION,
     TABLE_OPTIONS,
     OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};

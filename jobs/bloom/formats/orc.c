@@ -6,6 +6,7 @@
  * Lengths are varints. A stream of several row groups has as many filters; only one is supported.
  */
 #include "jobs/bloom/format.h"
+#include "jobs/bloom/id_type.h"
 #include "jobs/bloom/murmur128.h"
 
 #include <math.h>
@@ -27,11 +28,26 @@ static uint64_t orc_hash(const uint8_t *id, uint64_t size)
     return murmur128_mix(h ^ size);
 }
 
+/* BloomFilter.getLongHash: Thomas Wang's integer hash. */
+static uint64_t orc_hash_of_long(const uint8_t *id)
+{
+    uint64_t key;
+    memcpy(&key, id, sizeof key);
+    key = ~key + (key << 21);
+    key ^= (uint64_t)((int64_t)key >> 24);
+    key = key + (key << 3) + (key << 8);
+    key ^= (uint64_t)((int64_t)key >> 14);
+    key = key + (key << 2) + (key << 4);
+    key ^= (uint64_t)((int64_t)key >> 28);
+    return key + (key << 31);
+}
+
 /* Of c and ~c, the one that is not negative, in 32 bits. */
 static void orc_indexes(const struct bloom_params *params, const uint8_t *id, uint64_t size,
                         uint64_t *out)
 {
-    const uint64_t hash = orc_hash(id, size);
+    const bool number = bloom_id_kind(params->id_type) > BLOOM_ID_BYTES && size == sizeof(uint64_t);
+    const uint64_t hash = number ? orc_hash_of_long(id) : orc_hash(id, size);
     const uint32_t step = (uint32_t)(hash >> 32), m = (uint32_t)params->m;
     assert(params->m <= INT32_MAX);
     for (uint32_t i = 0, c = (uint32_t)hash + step; i < params->k; i++, c += step)

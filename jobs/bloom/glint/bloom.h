@@ -69,7 +69,9 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_KEY = -27,       /* a kind of key that filter files do not support */
     GLINT_BLOOM_ERR_SEGMENT = -28,   /* a segment of a filter, which only glint's jobs can read */
     GLINT_BLOOM_ERR_SEEDED = -33,    /* invalid seeds for the scheme */
-    GLINT_BLOOM_ERR_COLUMN = -34     /* an id of a column is not inside its data */
+    GLINT_BLOOM_ERR_COLUMN = -34,    /* an id of a column is not inside its data */
+    GLINT_BLOOM_ERR_ID_TYPE = -35,   /* unknown type of ids, or the scheme has no rule for it */
+    GLINT_BLOOM_ERR_ID_SIZE = -36 /* an id is not as many bytes as the type of the filter's ids */
 };
 
 /* Returns a text without a final period, for any number. */
@@ -119,10 +121,23 @@ GLINT_BLOOM_API int glint_bloom_layout_named(const char *name, enum glint_bloom_
 struct glint_bloom_params {
     enum glint_bloom_scheme scheme;
     enum glint_bloom_layout layout;
-    uint64_t ids;    /* sized for so many, at least 1; more can be added, at a higher rate */
-    uint64_t bits;   /* in total */
-    uint32_t hashes; /* per id */
+    uint64_t ids;     /* sized for so many, at least 1; more can be added, at a higher rate */
+    uint64_t bits;    /* in total */
+    uint32_t hashes;  /* per id */
+    uint32_t id_type; /* 0: ids are any bytes; else a number of glint_bloom_id_type_named */
 };
+
+/* Types of ids: "text" (any bytes), "bytes", "i32", "i64", "u64", "f64", "date", "timestamp",
+ * "uuid", "decimal(P,S)" with P up to 18. A filter says the type of its ids, whose values must be
+ * added and looked up as the bytes that docs/filter-format.md defines, in little-endian order. Not
+ * every scheme has a rule for every type. */
+enum { GLINT_BLOOM_ID_TYPE_NAME_MAX = 16 };
+GLINT_BLOOM_API int glint_bloom_id_type_named(const char *name, uint32_t *out_type);
+/* Writes the name and a NUL, nothing but the NUL for an unknown type. */
+GLINT_BLOOM_API void glint_bloom_id_type_name(uint32_t type,
+                                              char out[GLINT_BLOOM_ID_TYPE_NAME_MAX]);
+/* Bytes of each id of such a filter; 0: any. */
+GLINT_BLOOM_API uint32_t glint_bloom_id_bytes(const struct glint_bloom_params *params);
 
 /* The smallest filter for `ids` ids with false positive rate `rate`, inside (0, 1). */
 GLINT_BLOOM_API int glint_bloom_size_by_rate(enum glint_bloom_scheme scheme,
@@ -149,7 +164,7 @@ GLINT_BLOOM_API int glint_bloom_create(const struct glint_bloom_params *params,
 GLINT_BLOOM_API int glint_bloom_copy(const glint_bloom *filter, glint_bloom **out_filter);
 GLINT_BLOOM_API void glint_bloom_destroy(glint_bloom *filter); /* accepts NULL */
 
-/* READ_ONLY for a view, otherwise 0. */
+/* READ_ONLY for a view, ID_SIZE, otherwise 0. */
 GLINT_BLOOM_API int glint_bloom_add(glint_bloom *filter, const void *id, size_t size);
 GLINT_BLOOM_API int glint_bloom_clear(glint_bloom *filter);
 
@@ -192,7 +207,8 @@ struct glint_bloom_column {
 
 /* The same as one call per id, and several times as fast. Ids that are not there are not added, and
  * contained in no filter: out_hit[i] is 1 or 0 for id first + i. Return COLUMN if an offset is
- * wrong; then ids before it may have been added, and out_hit is undefined. READ_ONLY, MEMORY. */
+ * wrong; then ids before it may have been added, and out_hit is undefined. READ_ONLY, MEMORY;
+ * ID_SIZE unless a filter whose ids have a size gets FIXED ids of this size. */
 GLINT_BLOOM_API int glint_bloom_add_many(glint_bloom *filter, const struct glint_bloom_column *ids);
 GLINT_BLOOM_API int glint_bloom_contains_many(const glint_bloom *filter,
                                               const struct glint_bloom_column *ids,

@@ -298,6 +298,7 @@ static void check_table(const struct table_spec *s, uint32_t key_column, uint32_
     f.key_label = f.id_label = NULL;
     f.key = s->key;
     f.pairs = false;
+    f.id_type = 0;
     if (s->key == FIELDS_NONE) memset(f.number, 0, sizeof f.number);
     f.key_column = key_column;
     f.id_column = id_column;

@@ -102,7 +102,7 @@ Test(api, invalid_sizes_return_errors)
     cr_assert_eq(
         glint_bloom_size_by_bits((enum glint_bloom_scheme)99, GLINT_BLOOM_CLASSIC, 1, 8, &params),
         GLINT_BLOOM_ERR_SCHEME);
-    params = (struct glint_bloom_params){GLINT_BLOOM_WIDE, GLINT_BLOOM_CLASSIC, 1, 0, 3};
+    params = (struct glint_bloom_params){GLINT_BLOOM_WIDE, GLINT_BLOOM_CLASSIC, 1, 0, 3, 0};
     cr_assert_eq(glint_bloom_check(&params), GLINT_BLOOM_ERR_M);
     cr_assert_eq(glint_bloom_create(&params, &filter), GLINT_BLOOM_ERR_M);
     cr_assert_null(filter);
@@ -119,7 +119,7 @@ Test(api, out_of_memory_returns_an_error)
 {
     if (getenv("GLINT_SANITIZED") != NULL) cr_skip_test("sanitized");
     struct rlimit limit = {256 << 20, 256 << 20};
-    struct glint_bloom_params params = {GLINT_BLOOM_WIDE, GLINT_BLOOM_CLASSIC, 1, 1ull << 34, 7};
+    struct glint_bloom_params params = {GLINT_BLOOM_WIDE, GLINT_BLOOM_CLASSIC, 1, 1ull << 34, 7, 0};
     glint_bloom *filter;
     cr_assert_eq(setrlimit(RLIMIT_AS, &limit), 0);
     cr_assert_eq(glint_bloom_create(&params, &filter), GLINT_BLOOM_ERR_MEMORY);
@@ -267,7 +267,7 @@ Test(api, damaged_file_returns_an_error)
 {
     glint_bloom *filter = made(GLINT_BLOOM_CLASSIC, 0, 1);
     glint_bloom *small;
-    struct glint_bloom_params params = {GLINT_BLOOM_WIDE, GLINT_BLOOM_CLASSIC, 1, 20, 3};
+    struct glint_bloom_params params = {GLINT_BLOOM_WIDE, GLINT_BLOOM_CLASSIC, 1, 20, 3, 0};
     cr_assert_eq(glint_bloom_create(&params, &small), 0);
     struct glint_bloom_entry entries[2] = {
         {.kind = GLINT_BLOOM_KEY_TEXT, .text = "key", .text_size = 3, .filter = small},

@@ -15,8 +15,8 @@ static void set_in(struct bloom_set *set, enum bloom_layout layout, enum bloom_s
     const uint32_t unit = bloom_unit_bits(scheme, layout);
     cr_assert_not_null(params);
     for (uint32_t f = 0; f < count; f++)
-        params[f] =
-            (struct bloom_params){scheme, 10 + f, bloom_round_up(m[f], unit), k, layout, NULL, {0}};
+        params[f] = (struct bloom_params){
+            scheme, 10 + f, bloom_round_up(m[f], unit), k, layout, NULL, {0}, 0};
     cr_assert_eq(bloom_set_init(set, params, count), BLOOM_OK);
     free(params);
 }

@@ -30,7 +30,7 @@ Test(layouts, only_matching_schemes_are_accepted)
             enum bloom_result expected = fits ? BLOOM_OK : BLOOM_ERR_PAIR;
             struct bloom_params params = {
                 (enum bloom_scheme)scheme, 1,    512, layout == BLOOM_CLASSIC ? 4 : 8,
-                (enum bloom_layout)layout, NULL, {0}};
+                (enum bloom_layout)layout, NULL, {0}, 0};
             struct bloom_sizing sizing;
             cr_assert_eq(bloom_params_check(&params), expected);
             cr_assert_eq(bloom_sizing_for_rate(params.scheme, params.layout, 0.1, &sizing),
@@ -46,18 +46,18 @@ Test(layouts, out_of_bounds_parameters_are_rejected)
         struct bloom_params params;
         enum bloom_result result;
     } cases[] = {
-        {{BLOOM_XXH64, 1, 256, 8, BLOOM_SPLIT_BLOCK, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_XXH64, 1, 257, 8, BLOOM_SPLIT_BLOCK, NULL, {0}}, BLOOM_ERR_BLOCKS},
-        {{BLOOM_XXH64, 1, 0, 8, BLOOM_SPLIT_BLOCK, NULL, {0}}, BLOOM_ERR_M},
-        {{BLOOM_XXH64, 1, 256, 7, BLOOM_SPLIT_BLOCK, NULL, {0}}, BLOOM_ERR_K_LAYOUT},
-        {{BLOOM_XXH64, 1, 256, 9, BLOOM_SPLIT_BLOCK, NULL, {0}}, BLOOM_ERR_K_LAYOUT},
-        {{BLOOM_XXH64, 1, 256, 6, BLOOM_BLOCK512, NULL, {0}}, BLOOM_ERR_BLOCKS},
-        {{BLOOM_XXH64, 1, 512, 24, BLOOM_BLOCK512, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_XXH64, 1, 512, 25, BLOOM_BLOCK512, NULL, {0}}, BLOOM_ERR_K_LAYOUT},
-        {{BLOOM_XXH64, 1, 512, 0, BLOOM_BLOCK512, NULL, {0}}, BLOOM_ERR_K_LAYOUT},
-        {{BLOOM_XXH64, 0, 512, 6, BLOOM_BLOCK512, NULL, {0}}, BLOOM_ERR_N},
-        {{BLOOM_XXH64, 1, 1ull << 36, 6, BLOOM_BLOCK512, NULL, {0}}, BLOOM_ERR_M},
-        {{BLOOM_XXH64, 1, 512, 6, BLOOM_LAYOUTS, NULL, {0}}, BLOOM_ERR_LAYOUT},
+        {{BLOOM_XXH64, 1, 256, 8, BLOOM_SPLIT_BLOCK, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_XXH64, 1, 257, 8, BLOOM_SPLIT_BLOCK, NULL, {0}, 0}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_XXH64, 1, 0, 8, BLOOM_SPLIT_BLOCK, NULL, {0}, 0}, BLOOM_ERR_M},
+        {{BLOOM_XXH64, 1, 256, 7, BLOOM_SPLIT_BLOCK, NULL, {0}, 0}, BLOOM_ERR_K_LAYOUT},
+        {{BLOOM_XXH64, 1, 256, 9, BLOOM_SPLIT_BLOCK, NULL, {0}, 0}, BLOOM_ERR_K_LAYOUT},
+        {{BLOOM_XXH64, 1, 256, 6, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_XXH64, 1, 512, 24, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_XXH64, 1, 512, 25, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_ERR_K_LAYOUT},
+        {{BLOOM_XXH64, 1, 512, 0, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_ERR_K_LAYOUT},
+        {{BLOOM_XXH64, 0, 512, 6, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_ERR_N},
+        {{BLOOM_XXH64, 1, 1ull << 36, 6, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_ERR_M},
+        {{BLOOM_XXH64, 1, 512, 6, BLOOM_LAYOUTS, NULL, {0}, 0}, BLOOM_ERR_LAYOUT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_assert_eq(bloom_params_check(&cases[i].params), cases[i].result, "case %zu", i);
@@ -100,7 +100,7 @@ static uint64_t local_bit(uint64_t hash, uint64_t blocks, uint32_t i)
 Test(layouts, hash_is_xxh64)
 {
     cr_assert_eq(XXH64("tt0000001", 9, 0), 0x9d7070de4e17504fu);
-    struct bloom_params params = {BLOOM_XXH64, 1, 256 * 1000, 8, BLOOM_SPLIT_BLOCK, NULL, {0}};
+    struct bloom_params params = {BLOOM_XXH64, 1, 256 * 1000, 8, BLOOM_SPLIT_BLOCK, NULL, {0}, 0};
     uint64_t indexes[BLOOM_K_MAX];
     bloom_indexes(&params, "tt0000001", 9, indexes);
     for (uint32_t i = 0; i < 8; i++)
@@ -120,11 +120,11 @@ Test(layouts, bits_equal_parquet_and_rocksdb)
             uint64_t hash =
                 scheme == BLOOM_XXH64 ? XXH64(id, size, 0) : XXH3_128bits(id, size).low64;
             struct bloom_params split = {(enum bloom_scheme)scheme, 1,    b * 256, 8,
-                                         BLOOM_SPLIT_BLOCK,         NULL, {0}};
+                                         BLOOM_SPLIT_BLOCK,         NULL, {0},     0};
             bloom_indexes(&split, id, size, indexes);
             for (uint32_t i = 0; i < 8; i++) cr_assert_eq(indexes[i], parquet_bit(hash, b, i));
             struct bloom_params line = {
-                (enum bloom_scheme)scheme, 1, b * 512, 24, BLOOM_BLOCK512, NULL, {0}};
+                (enum bloom_scheme)scheme, 1, b * 512, 24, BLOOM_BLOCK512, NULL, {0}, 0};
             bloom_indexes(&line, id, size, indexes);
             for (uint32_t i = 0; i < 24; i++) cr_assert_eq(indexes[i], local_bit(hash, b, i));
         }
@@ -138,8 +138,8 @@ Test(layouts, add_sets_exactly_the_indexes)
     struct sample sample;
     sample_init(&sample, 300, 0, 40, 1, 22);
     for (int layout = BLOOM_BLOCK512; layout < BLOOM_LAYOUTS; layout++) {
-        struct bloom_params params = {BLOOM_XXH64, 1,  512 * 7, 8, (enum bloom_layout)layout,
-                                      NULL,        {0}};
+        struct bloom_params params = {BLOOM_XXH64, 1,   512 * 7, 8, (enum bloom_layout)layout,
+                                      NULL,        {0}, 0};
         struct bloom_filter filter;
         cr_assert_eq(bloom_init(&filter, &params), BLOOM_OK);
         uint8_t naive[512 * 7] = {0};
@@ -196,13 +196,19 @@ Test(layouts, expected_rate_is_the_poisson_mixture)
 {
     static const uint32_t hashes[] = {1, 2, 6, 12, 24};
     for (double load = 5; load < 200; load *= 2.3) {
-        struct bloom_params params = {
-            BLOOM_XXH64, (uint64_t)(load * 100000), 256 * 100000, 8, BLOOM_SPLIT_BLOCK, NULL, {0}};
+        struct bloom_params params = {BLOOM_XXH64,
+                                      (uint64_t)(load * 100000),
+                                      256 * 100000,
+                                      8,
+                                      BLOOM_SPLIT_BLOCK,
+                                      NULL,
+                                      {0},
+                                      0};
         double expected = mixed_rate(BLOOM_SPLIT_BLOCK, (double)params.n / 100000, 8);
         cr_assert_float_eq(bloom_expected_rate(&params), expected, 1e-11 * expected);
         for (size_t i = 0; i < 5; i++) {
             struct bloom_params line = {BLOOM_XXH64,    params.n, 512 * 100000, hashes[i],
-                                        BLOOM_BLOCK512, NULL,     {0}};
+                                        BLOOM_BLOCK512, NULL,     {0},          0};
             expected = mixed_rate(BLOOM_BLOCK512, (double)params.n / 100000, hashes[i]);
             cr_assert_float_eq(bloom_expected_rate(&line), expected, 1e-11 * expected,
                                "load %g k %u", load, hashes[i]);
@@ -305,7 +311,7 @@ Test(layouts, id_count_is_estimated_from_bits)
 {
     for (int layout = 0; layout < BLOOM_LAYOUTS; layout++) {
         struct bloom_params params = {BLOOM_WIDE, 20000, 512 * 400, 8, (enum bloom_layout)layout,
-                                      NULL,       {0}};
+                                      NULL,       {0},   0};
         struct bloom_filter filter;
         struct sample sample;
         sample_init(&sample, 20000, 12, 12, 1, 30);
@@ -325,7 +331,7 @@ Test(layouts, id_count_is_estimated_from_bits)
 
 static uint8_t *encoded(enum bloom_layout layout, uint64_t *out_size)
 {
-    struct bloom_params params = {BLOOM_XXH64, 3, 512, 8, layout, NULL, {0}};
+    struct bloom_params params = {BLOOM_XXH64, 3, 512, 8, layout, NULL, {0}, 0};
     struct bloom_filter filter;
     cr_assert_eq(bloom_init(&filter, &params), BLOOM_OK);
     bloom_add(&filter, "tt0000001", 9);
@@ -391,6 +397,9 @@ Test(layouts, file_of_wrong_layout_or_version_is_rejected)
     cr_assert_eq(bloom_decode(data, size, &view), BLOOM_ERR_LAYOUT);
     data[0] = 0x9b;
     data[13] = 4;
+    cr_assert_eq(bloom_decode(data, size, &view), BLOOM_ERR_LAYOUT);
+    data[0] = 0x9c;
+    data[13] = 5;
     cr_assert_eq(bloom_decode(data, size, &view), BLOOM_ERR_VERSION);
     free(data);
 }

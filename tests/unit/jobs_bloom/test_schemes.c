@@ -67,29 +67,29 @@ Test(schemes, out_of_bounds_parameters_are_rejected)
         struct bloom_params params;
         enum bloom_result result;
     } cases[] = {
-        {{BLOOM_SPARK, 1, INT32_MAX, BLOOM_K_MAX, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_SPARK, 1, 1u << 31, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_M},
-        {{BLOOM_SPARK, 1, 0, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_M},
-        {{BLOOM_SPARK, 1, 8, 0, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_K},
-        {{BLOOM_SPARK, 1, 8, BLOOM_K_MAX + 1, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_K},
-        {{BLOOM_SCHEMES, 1, 8, 1, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_SCHEME},
-        {{BLOOM_WIDE, 1, BLOOM_M_MAX, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_WIDE, 1, BLOOM_M_MAX + 1, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_M},
-        {{BLOOM_POLY_MOD, 1, 32735, 5, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_POLY_MOD, 1, 32736, 5, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_M},
-        {{BLOOM_POLY_MOD, 1, 32736, 4, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_MD5_RANDOM, 1, 100, 6, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_SPARK_BLOOM, 1, INT32_MAX - 63, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_SPARK_BLOOM, 1, 1ull << 31, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_M},
-        {{BLOOM_SPARK_BLOOM, 1, 96, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_BLOCKS},
-        {{BLOOM_SPARK_BLOOM_V2, 1, 1ull << 34, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_SPARK_BLOOM_V2, 1, 72, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_BLOCKS},
-        {{BLOOM_GUAVA, 1, 72, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_BLOCKS},
-        {{BLOOM_GUAVA, 1, 1ull << 34, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_RBLOOM, 1, 72, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_RBLOOM, 1, 73, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_ERR_BLOCKS},
-        {{BLOOM_RBLOOM, 1, BLOOM_M_MAX, 7, BLOOM_CLASSIC, NULL, {0}}, BLOOM_OK},
-        {{BLOOM_GUAVA, 1, 64, 7, BLOOM_BLOCK512, NULL, {0}}, BLOOM_ERR_PAIR},
+        {{BLOOM_SPARK, 1, INT32_MAX, BLOOM_K_MAX, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_SPARK, 1, 1u << 31, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_M},
+        {{BLOOM_SPARK, 1, 0, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_M},
+        {{BLOOM_SPARK, 1, 8, 0, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_K},
+        {{BLOOM_SPARK, 1, 8, BLOOM_K_MAX + 1, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_K},
+        {{BLOOM_SCHEMES, 1, 8, 1, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_SCHEME},
+        {{BLOOM_WIDE, 1, BLOOM_M_MAX, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_WIDE, 1, BLOOM_M_MAX + 1, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_M},
+        {{BLOOM_POLY_MOD, 1, 32735, 5, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_POLY_MOD, 1, 32736, 5, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_M},
+        {{BLOOM_POLY_MOD, 1, 32736, 4, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_MD5_RANDOM, 1, 100, 6, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_SPARK_BLOOM, 1, INT32_MAX - 63, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_SPARK_BLOOM, 1, 1ull << 31, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_M},
+        {{BLOOM_SPARK_BLOOM, 1, 96, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_SPARK_BLOOM_V2, 1, 1ull << 34, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_SPARK_BLOOM_V2, 1, 72, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_GUAVA, 1, 72, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_GUAVA, 1, 1ull << 34, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_RBLOOM, 1, 72, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_RBLOOM, 1, 73, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_RBLOOM, 1, BLOOM_M_MAX, 7, BLOOM_CLASSIC, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_GUAVA, 1, 64, 7, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_ERR_PAIR},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_assert_eq(bloom_params_check(&cases[i].params), cases[i].result, "case %zu", i);
@@ -321,9 +321,10 @@ Test(schemes, families_equal_published_programs)
     const char *dir = getenv("GLINT_GOLDEN");
     if (dir == NULL || dir[0] == '\0') cr_skip_test("GLINT_GOLDEN is not set");
     check_family(dir, "poly-abs",
-                 (struct bloom_params){BLOOM_POLY_ABS, 329, 3200, 8, BLOOM_CLASSIC, NULL, {0}});
+                 (struct bloom_params){BLOOM_POLY_ABS, 329, 3200, 8, BLOOM_CLASSIC, NULL, {0}, 0});
     check_family(dir, "poly-mod",
-                 (struct bloom_params){BLOOM_POLY_MOD, 329, 3200, 5, BLOOM_CLASSIC, NULL, {0}});
-    check_family(dir, "md5-random",
-                 (struct bloom_params){BLOOM_MD5_RANDOM, 329, 3200, 6, BLOOM_CLASSIC, NULL, {0}});
+                 (struct bloom_params){BLOOM_POLY_MOD, 329, 3200, 5, BLOOM_CLASSIC, NULL, {0}, 0});
+    check_family(
+        dir, "md5-random",
+        (struct bloom_params){BLOOM_MD5_RANDOM, 329, 3200, 6, BLOOM_CLASSIC, NULL, {0}, 0});
 }

@@ -104,7 +104,7 @@ Test(seeds, invalid_seeds_are_rejected)
     cr_assert_eq(bloom_params_check(&p), BLOOM_OK);
     p = params_of(BLOOM_POLY_ABS, 100, 3);
     cr_assert_eq(bloom_params_check(&p), BLOOM_OK);
-    p = (struct bloom_params){BLOOM_XXH64, 1, 512, 6, BLOOM_BLOCK512, own, {0}};
+    p = (struct bloom_params){BLOOM_XXH64, 1, 512, 6, BLOOM_BLOCK512, own, {0}, 0};
     cr_assert_eq(bloom_params_check(&p), BLOOM_ERR_SEEDED);
 }
 
@@ -293,7 +293,7 @@ Test(seeds, filters_of_a_set_may_differ_in_hashes)
         params[1].scheme = BLOOM_POLY_ABS;
         cr_assert_eq(bloom_set_check(params, 4), BLOOM_ERR_MISMATCH);
     }
-    struct bloom_params blocks[2] = {{BLOOM_XXH64, 1, 512, 6, BLOOM_BLOCK512, NULL, {0}},
-                                     {BLOOM_XXH64, 1, 512, 7, BLOOM_BLOCK512, NULL, {0}}};
+    struct bloom_params blocks[2] = {{BLOOM_XXH64, 1, 512, 6, BLOOM_BLOCK512, NULL, {0}, 0},
+                                     {BLOOM_XXH64, 1, 512, 7, BLOOM_BLOCK512, NULL, {0}, 0}};
     cr_assert_eq(bloom_set_check(blocks, 2), BLOOM_ERR_MISMATCH);
 }

@@ -9,9 +9,9 @@
 
 static void small_set(struct bloom_set *set, uint64_t m_last)
 {
-    struct bloom_params params[3] = {{BLOOM_SPARK, 1, 100, 3, BLOOM_CLASSIC, NULL, {0}},
-                                     {BLOOM_SPARK, 2, 77, 3, BLOOM_CLASSIC, NULL, {0}},
-                                     {BLOOM_SPARK, 3, m_last, 3, BLOOM_CLASSIC, NULL, {0}}};
+    struct bloom_params params[3] = {{BLOOM_SPARK, 1, 100, 3, BLOOM_CLASSIC, NULL, {0}, 0},
+                                     {BLOOM_SPARK, 2, 77, 3, BLOOM_CLASSIC, NULL, {0}, 0},
+                                     {BLOOM_SPARK, 3, m_last, 3, BLOOM_CLASSIC, NULL, {0}, 0}};
     cr_assert_eq(bloom_set_init(set, params, 3), BLOOM_OK);
     for (uint32_t f = 0; f < 3; f++) {
         struct bloom_filter filter = bloom_set_filter(set, f);
@@ -23,14 +23,14 @@ static void small_set(struct bloom_set *set, uint64_t m_last)
 
 Test(set, invalid_sets_are_rejected)
 {
-    struct bloom_params params[2] = {{BLOOM_SPARK, 1, 100, 3, BLOOM_CLASSIC, NULL, {0}},
-                                     {BLOOM_SPARK, 1, 100, 4, BLOOM_CLASSIC, NULL, {0}}};
+    struct bloom_params params[2] = {{BLOOM_SPARK, 1, 100, 3, BLOOM_CLASSIC, NULL, {0}, 0},
+                                     {BLOOM_SPARK, 1, 100, 4, BLOOM_CLASSIC, NULL, {0}, 0}};
     struct bloom_set set;
     cr_assert_eq(bloom_set_init(&set, params, 0), BLOOM_ERR_COUNT);
     cr_assert_eq(bloom_set_init(&set, params, BLOOM_SET_MAX + 1), BLOOM_ERR_COUNT);
     cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_OK); /* other values of k may differ */
     bloom_set_fini(&set);
-    params[1] = (struct bloom_params){BLOOM_PLAIN, 1, 100, 3, BLOOM_CLASSIC, NULL, {0}};
+    params[1] = (struct bloom_params){BLOOM_PLAIN, 1, 100, 3, BLOOM_CLASSIC, NULL, {0}, 0};
     cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_ERR_MISMATCH);
     params[1].m = 0;
     cr_assert_eq(bloom_set_init(&set, params, 2), BLOOM_ERR_M);

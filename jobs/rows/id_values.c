@@ -1,0 +1,151 @@
+/* Texts of typed ids: see id_values.h. Equal values have equal bytes, however they are written. */
+#include "jobs/rows/id_values.h"
+
+#include "engine/base/text.h"
+#include "jobs/rows/numbers.h"
+#include "jobs/rows/timestamps.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { UUID_BYTES = 16, UUID_TEXT = 36, DAY_SECONDS = 86400, MICROS = 1000000 };
+
+static void put_value(uint8_t *out, uint64_t value, uint32_t width)
+{
+    assert(width == 4 || width == 8);
+    for (uint32_t i = 0; i < width; i++) out[i] = (uint8_t)(value >> 8 * i);
+}
+
+static const char *parse_u64(struct glint_slice text, uint64_t *out)
+{
+    *out = 0;
+    if (text.size == 0) return "it is not a whole number";
+    for (uint64_t i = 0; i < text.size; i++) {
+        const uint8_t digit = (uint8_t)(text.data[i] - '0');
+        if (digit > 9) return "it is not a whole number from 0 on";
+        if (__builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, digit, out))
+            return "it is over 2^64 - 1";
+    }
+    return NULL;
+}
+
+static const char *parse_integer(struct glint_slice text, int64_t least, int64_t most, int64_t *out)
+{
+    if (!glint_parse_i64(text, out)) return "it is not a whole number of 64 bits";
+    return *out >= least && *out <= most ? NULL : "it is not a whole number of 32 bits";
+}
+
+static const char *parse_date(struct glint_slice text, int64_t *out)
+{
+    struct timestamp date;
+    if (!timestamp_parse_date(text, &date)) return "it is not a date, such as 2026-11-29";
+    *out = date.seconds / DAY_SECONDS;
+    assert(*out * DAY_SECONDS == date.seconds);
+    return NULL;
+}
+
+static const char *parse_micros(struct glint_slice text, int64_t *out)
+{
+    struct timestamp time;
+    if (!timestamp_parse(text, &time)) return "it is not a time, such as 2026-11-29T16:00:00Z";
+    if (time.nanos % 1000 != 0) return "it has digits beyond microseconds";
+    *out = time.seconds * MICROS + time.nanos / 1000;
+    return NULL;
+}
+
+static const char *parse_decimal(uint32_t type, struct glint_slice text, int64_t *out)
+{
+    struct number number;
+    const int32_t scale = (int32_t)bloom_id_scale(type);
+    if (!number_parse(text, &number) || number.decimals < 0) return "it is not a decimal number";
+    __int128 units = number_units(&number), limit = 1;
+    int32_t decimals = number.decimals;
+    for (; decimals > scale && units % 10 == 0; decimals--) units /= 10;
+    if (decimals > scale) return "it has more digits after the point than its type";
+    for (uint32_t i = 0; i < bloom_id_precision(type); i++) limit *= 10;
+    for (; decimals < scale && units < limit && units > -limit; decimals++) units *= 10;
+    if (units >= limit || units <= -limit) return "it has more digits than its type";
+    *out = (int64_t)units;
+    return NULL;
+}
+
+/* Hexadecimal digits, after 0x or \x if that is there. */
+static const char *parse_bytes(struct glint_slice text, uint8_t *out, uint64_t *out_size)
+{
+    const bool mark =
+        text.size >= 2 && (text.data[0] == '0' || text.data[0] == '\\') && text.data[1] == 'x';
+    const uint64_t first = mark ? 2 : 0;
+    if ((text.size - first) % 2 != 0) return "it is not an even number of hexadecimal digits";
+    for (uint64_t i = first; i < text.size; i += 2) {
+        const int high = text_hex_digit(text.data[i]), low = text_hex_digit(text.data[i + 1]);
+        if (high < 0 || low < 0) return "it is not hexadecimal digits";
+        *out++ = (uint8_t)(high << 4 | low);
+    }
+    *out_size = (text.size - first) / 2;
+    return NULL;
+}
+
+/* As RFC 9562 writes it, or its 16 bytes, as columns have it. */
+static const char *parse_uuid(struct glint_slice text, uint8_t *out)
+{
+    static const char reason[] = "it is not a UUID, such as 01890a5d-ac96-774b-bcce-b302099a8057";
+    if (text.size == UUID_BYTES) {
+        memcpy(out, text.data, UUID_BYTES);
+        return NULL;
+    }
+    if (text.size != UUID_TEXT) return reason;
+    for (uint64_t i = 0, at = 0; i < text.size; i += 2) {
+        if (i == 8 || i == 13 || i == 18 || i == 23) {
+            if (text.data[i] != '-') return reason;
+            i++;
+        }
+        const int high = text_hex_digit(text.data[i]), low = text_hex_digit(text.data[i + 1]);
+        if (high < 0 || low < 0) return reason;
+        out[at++] = (uint8_t)(high << 4 | low);
+    }
+    return NULL;
+}
+
+const char *id_value_parse(uint32_t type, uint32_t width, struct glint_slice text, uint8_t *out,
+                           uint64_t *out_size)
+{
+    const char *wrong = NULL;
+    int64_t value = 0;
+    uint64_t bits = 0;
+    double real;
+    assert(bloom_id_type_is_valid(type) && width <= ID_VALUE_MAX);
+    *out_size = width;
+    switch (bloom_id_kind(type)) {
+    case BLOOM_ID_BYTES: return parse_bytes(text, out, out_size);
+    case BLOOM_ID_UUID: return parse_uuid(text, out);
+    case BLOOM_ID_I32: wrong = parse_integer(text, INT32_MIN, INT32_MAX, &value); break;
+    case BLOOM_ID_I64: wrong = parse_integer(text, INT64_MIN, INT64_MAX, &value); break;
+    case BLOOM_ID_DATE: wrong = parse_date(text, &value); break;
+    case BLOOM_ID_TIMESTAMP: wrong = parse_micros(text, &value); break;
+    case BLOOM_ID_DECIMAL: wrong = parse_decimal(type, text, &value); break;
+    case BLOOM_ID_U64: wrong = parse_u64(text, &bits); break;
+    case BLOOM_ID_F64:
+        if (!glint_parse_f64(text, &real)) return "it is not a number";
+        memcpy(&bits, &real, sizeof bits);
+        break;
+    default:
+        if (text.size > 0) memcpy(out, text.data, text.size);
+        *out_size = text.size;
+        return NULL;
+    }
+    if (wrong == NULL) put_value(out, (uint64_t)value | bits, width);
+    return wrong;
+}
+
+bool id_type_problem(enum bloom_scheme scheme, uint32_t type, char *out, uint64_t capacity,
+                     char *hint, uint64_t hint_capacity)
+{
+    char name[BLOOM_ID_NAME_MAX], schemes[160];
+    if (bloom_id_has_rule(scheme, type)) return false;
+    bloom_id_type_name(type, name);
+    text_format(out, capacity, "scheme %s has no rule for ids of the type %s",
+                bloom_scheme_name(scheme), name);
+    text_format(hint, hint_capacity, "these have one: %s; or use --id-type text",
+                bloom_id_schemes(type, schemes, sizeof schemes));
+    return true;
+}

@@ -1,0 +1,21 @@
+/* Ids with a type: the bytes of the value of a text, as filters hash them. Pure; any
+ * thread. */
+#ifndef GLINT_JOBS_ROWS_ID_VALUES_H
+#define GLINT_JOBS_ROWS_ID_VALUES_H
+
+#include "engine/glint.h"
+#include "jobs/bloom/id_type.h"
+
+enum { ID_VALUE_MAX = 16 }; /* bytes, but of BLOOM_ID_BYTES half of the text */
+
+/* Writes the value of the text to `out`, little-endian, `width` bytes (bloom_id_width), which has
+ * ID_VALUE_MAX bytes, or as many as the text if that is longer; *out_size is their number. Returns
+ * NULL, or why the text is no value. */
+const char *id_value_parse(uint32_t type, uint32_t width, struct glint_slice text, uint8_t *out,
+                           uint64_t *out_size);
+/* Whether the scheme has no rule for the type; sets the text of an error about it, and a hint that
+ * names the schemes that have one. */
+bool id_type_problem(enum bloom_scheme scheme, uint32_t type, char *out, uint64_t capacity,
+                     char *hint, uint64_t hint_capacity);
+
+#endif
