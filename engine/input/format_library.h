@@ -50,7 +50,7 @@ struct ArrowArrayStream {
 #endif
 
 /* Changes when a struct or the meaning of a function below does. */
-#define FORMAT_LIBRARY_ABI 1
+#define FORMAT_LIBRARY_ABI 2
 
 enum format_kind {
     FORMAT_PARQUET = 1,
@@ -95,6 +95,22 @@ struct format_piece {
     uint64_t bytes;  /* of all columns in the file */
     uint64_t memory; /* of all columns, decoded: an estimate */
     uint64_t offset; /* of its first byte in the file */
+};
+
+/* Physical types of Parquet, by its numbers. */
+enum format_parquet_type {
+    FORMAT_PARQUET_INT32 = 1,
+    FORMAT_PARQUET_INT64 = 2,
+    FORMAT_PARQUET_DOUBLE = 5,
+    FORMAT_PARQUET_BYTE_ARRAY = 6,
+    FORMAT_PARQUET_FIXED_LEN_BYTE_ARRAY = 7,
+};
+
+/* Of a column of a piece: BloomFilterHeader of parquet.thrift, then the bits. */
+struct format_bloom_filter {
+    uint64_t offset; /* in the file; 0: there is none */
+    uint32_t type;   /* of the values: enum format_parquet_type, or another one of Parquet */
+    uint32_t zero;
 };
 
 struct format_read {
@@ -152,6 +168,9 @@ struct format_library {
      * text: false only if the file's Bloom filter says no. */
     int (*may_contain)(struct format_file *file, uint32_t piece, uint32_t column, const void *value,
                        uint64_t size, bool *out, struct format_error *error);
+    /* Finds the Bloom filter of a column of a piece, which is not read. */
+    int (*bloom_filter)(struct format_file *file, uint32_t piece, uint32_t column,
+                        struct format_bloom_filter *out, struct format_error *error);
     /* Streams struct arrays whose children are the columns in the order of read->columns. The
      * stream is released before the file is closed. When get_next fails, last_error tells why. */
     int (*read)(struct format_file *file, const struct format_read *read,
@@ -176,6 +195,7 @@ typedef const struct format_library *(*format_library_entry)(void);
 /* The library declares these structs once more, in its own language. */
 static_assert(sizeof(struct format_error) == 16 + 1024, "struct format_error: an ABI");
 static_assert(sizeof(struct format_piece) == 4 * 8, "struct format_piece: an ABI");
+static_assert(sizeof(struct format_bloom_filter) == 2 * 8, "struct format_bloom_filter: an ABI");
 static_assert(sizeof(struct format_read) == 4 * 8, "struct format_read: an ABI");
 static_assert(sizeof(struct format_write) == 6 * 8, "struct format_write: an ABI");
 

@@ -83,6 +83,10 @@ const char *bloom_format_decode_head(enum bloom_format format, const uint8_t *da
 const char *bloom_format_decode(enum bloom_format format, uint8_t *data, uint64_t size,
                                 const struct bloom_params *params, struct bloom_filter *out_view,
                                 uint64_t *out_at);
+/* The size of the Parquet filter at `head`, of which `size` bytes are given; 0: it has no such
+ * header.
+ */
+uint64_t bloom_parquet_size(const uint8_t *head, uint64_t size);
 /* The formats whose header and size fit a file, never bits; `data` as for decode_head. Returns
  * their number. */
 uint32_t bloom_format_detect(const uint8_t *data, uint64_t size,

@@ -47,6 +47,9 @@ int atomic_output_open_dir(struct atomic_output *b, struct env *env, const char 
                            struct glint_error *error)
 {
     struct env_stat stat;
+    if (strcmp(path, "-") == 0)
+        return error_set(error, GLINT_E_USAGE, "name a directory; ./- is one named so",
+                         "the output is a directory, which standard output cannot be");
     int code = atomic_output_init(b, env, path, error);
     if (code != 0) return code;
     if (env->stat(env, b->path, &stat) == 0)

@@ -13,6 +13,7 @@
 #include "jobs/commands/atomic_output.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_file.h"
+#include "jobs/commands/parquet_filters.h"
 #include "jobs/filters/sizes.h"
 #include "jobs/rows/id_values.h"
 
@@ -35,10 +36,14 @@ struct import {
     const char *key_type; /* --key-type; NULL: numbers if all keys are */
     struct buffer sizes;  /* the list of sizes in the directory `sizes_of`, and its name */
     char sizes_of[PATH_MAX];
+    bool parquet_file;   /* the file that is read begins like one */
     const char *listing; /* the directory being listed */
+    const char *column;  /* of Parquet files, of which the filters inside are read; NULL: none */
+    int64_t row_group;   /* of them; -1: all are united */
     bool detect;         /* without --format: `format` is set for each file */
     enum bloom_format format;
     uint32_t id_type;           /* --id-type */
+    bool typed;                 /* it was given */
     struct bloom_params params; /* n: --n, or 0: estimated; of bits also scheme, k and m */
     struct atomic_output dir;
     struct glint_error error;
@@ -215,6 +220,8 @@ static int invalid_file(struct import *x, const char *path, uint64_t at, const c
                     bloom_format_name(other));
     else
         text_format(hint, sizeof hint, "--format %s: the file must be %s", name, program);
+    if (x->parquet_file)
+        text_format(hint, sizeof hint, "it is a Parquet file: name a column with --column");
     return error_set(&x->error, GLINT_E_FILTER_INVALID, hint, "%s, byte %llu: %s", path,
                      (unsigned long long)at, reason);
 }
@@ -304,7 +311,9 @@ static int detect_format(struct import *x, const char *path, const uint8_t *head
         return error_set(&x->error, GLINT_E_FILTER_INVALID, "pass the format with --format",
                          "%s, byte 0: its name says %s, its first bytes say %s", path,
                          bloom_format_name(named), list);
-    return error_set(&x->error, GLINT_E_FILTER_INVALID, "pass the format with --format",
+    return error_set(&x->error, GLINT_E_FILTER_INVALID,
+                     x->parquet_file ? "it is a Parquet file: name a column with --column"
+                                     : "pass the format with --format",
                      "%s, byte 0: the file is of %s", path, count == 0 ? "no known format" : list);
 }
 
@@ -330,6 +339,7 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     int code =
         read_filter_bits(x, file, path, head, stat.size < sizeof head ? stat.size : sizeof head);
     if (code != 0) return code;
+    x->parquet_file = stat.size >= 4 && memcmp(head, "PAR1", 4) == 0;
     if (x->detect) code = detect_format(x, path, head, stat.size);
     if (code != 0) return code;
     struct bloom_params params = x->params;
@@ -346,6 +356,25 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     wrong = bloom_format_decode(x->format, bytes->data, bytes->size, &params, out, &at);
     out->params.id_type = x->id_type;
     return wrong == NULL ? GLINT_OK : invalid_file(x, path, at, wrong, BLOOM_FORMATS);
+}
+
+/* Of a Parquet file: by its column's type unless --id-type is given. */
+static int read_filter_of_column(struct import *x, const char *path, struct buffer *bytes,
+                                 struct bloom_filter *out)
+{
+    struct parquet_filters p;
+    int code = parquet_filters_open(&p, x->env, path, x->column, x->typed ? x->id_type : UINT32_MAX,
+                                    &x->error);
+    if (code == 0 && x->row_group >= (int64_t)p.row_groups)
+        code = error_set(&x->error, GLINT_E_BAD_VALUE, "they count from 0",
+                         "--row-group %lld: %s has %u row groups", (long long)x->row_group, path,
+                         p.row_groups);
+    if (code == 0)
+        code = x->row_group >= 0 ? parquet_filters_read(&p, (uint32_t)x->row_group, bytes, out)
+                                 : parquet_filters_unite(&p, bytes, out);
+    parquet_filters_close(&p);
+    if (code == 0) out->params.n = x->params.n;
+    return code;
 }
 
 static int estimate_missing_n(struct import *x, const char *path, struct bloom_filter *filter)
@@ -407,8 +436,9 @@ static int import_source(struct import *x, int file, const struct source_file *s
     const int from = x->env->open(x->env, ENV_CWD, source->path, ENV_READ);
     if (from < 0)
         return error_set_system(&x->error, input_error_code(from), from, "open", source->path);
-    int code = read_filter(x, from, source->path, &bytes, &filter);
+    int code = x->column == NULL ? read_filter(x, from, source->path, &bytes, &filter) : GLINT_OK;
     x->env->close(x->env, from);
+    if (x->column != NULL) code = read_filter_of_column(x, source->path, &bytes, &filter);
     if (code == 0) code = estimate_missing_n(x, source->path, &filter);
     if (code == 0) code = check_params(x, source->path, &filter.params);
     if (code == 0) code = write_filter_record(x, file, &source->key, &filter);
@@ -470,17 +500,39 @@ static int read_bits_options(struct import *x, const struct cli_line *line)
     return GLINT_OK;
 }
 
+/* --column and --row-group: the files are Parquet files. */
+static int read_column_options(struct import *x, const struct cli_line *line)
+{
+    const char *group = cli_line_option(line, "row-group");
+    x->column = cli_line_option(line, "column");
+    x->row_group = -1;
+    if (x->column == NULL && group == NULL) return GLINT_OK;
+    if (x->column == NULL || (!x->detect && x->format != BLOOM_FORMAT_PARQUET))
+        return error_set(&x->error, GLINT_E_USAGE, NULL,
+                         x->column == NULL ? "--row-group needs --column"
+                                           : "--column is for --format parquet");
+    x->detect = false;
+    x->format = BLOOM_FORMAT_PARQUET;
+    if (group == NULL) return GLINT_OK;
+    if (text_parse_i64((const uint8_t *)group, strlen(group), &x->row_group) && x->row_group >= 0)
+        return GLINT_OK;
+    return error_set(&x->error, GLINT_E_BAD_VALUE, "row groups count from 0",
+                     "--row-group %s: it must be a whole number from 0 on", group);
+}
+
 static int read_import_options(struct import *x, const struct cli_line *line)
 {
     const char *format = cli_line_option(line, "format");
     x->detect = format == NULL;
     if (format != NULL) bloom_format_parse(format, strlen(format), &x->format);
-    int code = read_number_option(x, line, "n", INT64_MAX, &x->params.n);
+    int code = read_column_options(x, line);
+    if (code == 0) code = read_number_option(x, line, "n", INT64_MAX, &x->params.n);
     if (code == 0) code = read_bits_options(x, line);
     if (code != 0) return code;
     x->key = cli_line_option(line, "key");
     x->key_type = cli_line_option(line, "key-type");
     const char *type = cli_line_option(line, "id-type");
+    x->typed = type != NULL;
     if (type != NULL && !bloom_id_type_parse(type, strlen(type), &x->id_type))
         return error_set(&x->error, GLINT_E_BAD_VALUE,
                          "use " BLOOM_ID_TYPES ", with P from 1 to 18",
@@ -521,8 +573,12 @@ static const struct glint_job_option import_options[] = {
     {"key", "KEY", NULL, "key of the only file (default: the decoded file name)"},
     {"key-type", "int|text", NULL,
      "type of the keys (default: int if all of them are integers, else text)"},
+    {"column", "COL", NULL,
+     "of Parquet files: the column, by name or number, whose filters inside the files are read"},
+    {"row-group", "N", NULL, "with --column: only of this row group, from 0 (all, united)"},
     {"id-type", "TYPE", NULL,
-     "type of the ids, which the files do not say: " BLOOM_ID_TYPES " (text)"},
+     "type of the ids, which the files do not say: " BLOOM_ID_TYPES
+     " (text; with --column that of the column)"},
     {"n", "N", NULL,
      "number of ids in each filter (default: of the file; if it has none, estimated from the X "
      "set bits: -m/k ln(1 - X/m))"},
@@ -539,7 +595,8 @@ const struct cli_command filter_import = {
                .summary = "Converts files KEY.FORMAT to filters, as bloom-build writes them.",
                .help = "A PATH is a file, or a directory, of which all files *.FORMAT are read, as "
                        "glint filter export writes them. File names are percent-encoded keys. They "
-                       "become numbers if all of them are integers, else text (--key-type). DIR is "
+                       "become numbers if all of them are integers, else text (--key-type). With "
+                       "--column the files are Parquet files that have Bloom filters. DIR is "
                        "created atomically, at the end.",
                .arguments = "PATH...",
                .arguments_min = 1,

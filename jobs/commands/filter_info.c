@@ -7,6 +7,7 @@
 #include "jobs/bloom/id_type.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_parts.h"
+#include "jobs/commands/parquet_filters.h"
 
 #include <assert.h>
 #include <math.h>
@@ -85,6 +86,43 @@ static int add_rows_of_segments(struct filter_listing *info)
         code = add_listing_row(info, &whole.first->key, &row);
     }
     return code;
+}
+
+/* A row for each row group of a Parquet file, whose number is its key. */
+static int add_rows_of_parquet(struct filter_listing *info, const char *path, const char *column)
+{
+    struct parquet_filters p;
+    struct buffer bytes = {.data = NULL};
+    struct bloom_filter filter;
+    int code = parquet_filters_open(&p, env_real(), path, column, UINT32_MAX, &info->error);
+    for (uint32_t i = 0; code == 0 && i < p.row_groups; i++) {
+        char text[TEXT_NUMBER_MAX];
+        const struct filter_key key = {
+            .number = true, .order = i, .text = text, .size = text_format_i64(text, i)};
+        text[key.size] = '\0';
+        code = parquet_filters_read(&p, i, &bytes, &filter);
+        if (code != 0) break;
+        const uint64_t bits_set = bloom_bits_set(&filter);
+        const double ids = bloom_ids_estimate(&filter.params, bits_set);
+        filter.params.n = isfinite(ids) && ids > 1 ? (uint64_t)llround(ids) : 1;
+        const struct info_row row = {.params = filter.params,
+                                     .bits_set = bits_set,
+                                     .fill_rate = bloom_rate_from_bits(&filter)};
+        code = add_listing_row(info, &key, &row);
+    }
+    buffer_fini(&bytes);
+    parquet_filters_close(&p);
+    return code;
+}
+
+static int list_rows(struct filter_listing *info, const struct cli_line *line)
+{
+    const char *column = cli_line_option(line, "column");
+    if (column == NULL)
+        return filter_each(env_real(), line->arguments, line->argument_count, add_listed_record,
+                           info, &info->error);
+    if (line->argument_count == 1) return add_rows_of_parquet(info, line->arguments[0], column);
+    return error_set(&info->error, GLINT_E_USAGE, NULL, "--column needs exactly one file");
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -257,8 +295,7 @@ static bool print_listing_json(const struct filter_listing *info)
 static void list_filters(const struct cli_line *line, struct glint_error *error)
 {
     struct filter_listing info = {.parts.env = env_real()};
-    int code = filter_each(env_real(), line->arguments, line->argument_count, add_listed_record,
-                           &info, &info.error);
+    int code = list_rows(&info, line);
     if (code == 0) code = add_rows_of_segments(&info);
     if (code == 0) {
         if (info.count > 0) qsort(info.rows, info.count, sizeof *info.rows, compare_rows);
@@ -274,6 +311,13 @@ static void list_filters(const struct cli_line *line, struct glint_error *error)
     filter_parts_fini(&info.parts);
 }
 
+static const struct glint_job_option info_options[] = {
+    {"json", NULL, NULL, "print one JSON object"},
+    {"column", "COL", NULL,
+     "PATH is a Parquet file: the Bloom filters of this column, whose keys are the numbers of the "
+     "row groups, from 0, and whose N is estimated from their bits"},
+    {NULL, NULL, NULL, NULL}};
+
 const struct cli_command filter_info = {
     .name = "info",
     .summary = "list filters and how full they are",
@@ -286,5 +330,5 @@ const struct cli_command filter_info = {
                .arguments = "PATH...",
                .arguments_min = 1,
                .arguments_max = CLI_ARGUMENTS_ANY,
-               .own = cli_json_option},
+               .own = info_options},
     .execute = list_filters};

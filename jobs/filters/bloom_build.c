@@ -132,7 +132,8 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
         return segments_parse_size(p->g, &p->sizes, segment, &p->log2);
     if (e.memory[p->strategy] <= memory) return 0;
     return glint_abort(p->g, GLINT_E_MEMORY_LIMIT,
-                       p->strategy == BUILD_PARTIALS && e.memory[BUILD_INDEXES] <= memory
+                       p->add ? "raise --memory"
+                       : p->strategy == BUILD_PARTIALS && e.memory[BUILD_INDEXES] <= memory
                            ? "raise --memory, or use --strategy indexes"
                            : "raise --memory, or use --strategy segments",
                        "%s need %llu bytes per slot, --memory gives %llu",
@@ -391,5 +392,6 @@ const struct glint_job bloom_build_job = {
                   &ids_of_ratings,
                   &ids_of_texts,
                   &ids_fill,
+                  &sizes_filter_head,
                   &filter_fill},
     .run = bloom_build_run};

@@ -24,7 +24,7 @@ bool bloom_count_overfull_filter(struct glint_task *task, int counter,
                                  const struct bloom_params *params, uint8_t *bits);
 
 /* Why a row is bad whose key has no size. */
-#define BLOOM_MISSING "its key is in neither COUNTS nor PARAMS"
+#define BLOOM_MISSING "its key is in neither COUNTS, PARAMS nor FILTERS"
 
 /* Why the class of the scheme cannot have an id of so many bytes; NULL: it can. */
 const char *bloom_id_error(enum bloom_scheme scheme, uint64_t size);

@@ -243,16 +243,81 @@ static int set_filter_size_error(struct glint *g, enum glint_code code, const ch
     return glint_abort(g, code, NULL, "%s: the filter of key %s: %s", about, shown, what);
 }
 
+/* What a task sends of a filter, whose bits stay where they are; then the seeds. The driver is of
+ * the same build. */
+struct filter_head {
+    int32_t result; /* of decoding it */
+    uint32_t scheme, layout, k, id_type, seeds;
+    uint64_t n, m, hash_seed[2];
+};
+static_assert(sizeof(struct filter_head) == 56, "no padding");
+
+static int emit_filter_head(struct glint_task *task, void *state, const struct glint_record *in,
+                            struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    struct bloom_filter filter;
+    uint8_t bytes[sizeof(struct filter_head) + BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES];
+    const enum bloom_result result =
+        bloom_decode(in->value.bytes.data, in->value.bytes.size, &filter);
+    const struct bloom_params *p = &filter.params;
+    const uint32_t seeds = p->seeds != NULL ? p->k * BLOOM_SEED_BYTES : 0;
+    const struct filter_head head = {.result = result,
+                                     .scheme = p->scheme,
+                                     .layout = p->layout,
+                                     .k = p->k,
+                                     .id_type = p->id_type,
+                                     .seeds = seeds,
+                                     .n = p->n,
+                                     .m = p->m,
+                                     .hash_seed = {p->hash_seed[0], p->hash_seed[1]}};
+    memcpy(bytes, &head, sizeof head);
+    assert(sizeof head + seeds <= sizeof bytes);
+    if (seeds > 0) memcpy(bytes + sizeof head, p->seeds, seeds);
+    const struct glint_record record = {.key = in->key,
+                                        .value.bytes = {bytes, sizeof head + seeds}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+const struct glint_function sizes_filter_head = {.name = "bloom.head",
+                                                 .kind = GLINT_KIND_MAP,
+                                                 .in = {GLINT_ANY, GLINT_MSGPACK},
+                                                 .out = {GLINT_SAME, GLINT_BYTES},
+                                                 .each = emit_filter_head};
+
+/* Seeds are borrowed from the bytes. Returns false if they are none that a task sends. */
+static bool decode_filter_head(struct glint_slice bytes, enum bloom_result *out_result,
+                               struct bloom_params *out)
+{
+    struct filter_head head;
+    if (bytes.size < sizeof head) return false;
+    memcpy(&head, bytes.data, sizeof head);
+    *out_result = (enum bloom_result)head.result;
+    if (head.seeds != bytes.size - sizeof head) return false;
+    *out = (struct bloom_params){.scheme = (enum bloom_scheme)head.scheme,
+                                 .layout = (enum bloom_layout)head.layout,
+                                 .n = head.n,
+                                 .m = head.m,
+                                 .k = head.k,
+                                 .id_type = head.id_type,
+                                 .seeds = head.seeds > 0 ? bytes.data + sizeof head : NULL,
+                                 .hash_seed = {head.hash_seed[0], head.hash_seed[1]}};
+    return head.result != BLOOM_OK ||
+           (bloom_params_check(out) == BLOOM_OK &&
+            head.seeds == (out->seeds != NULL ? head.k * BLOOM_SEED_BYTES : 0));
+}
+
 static int collect_filter_params(void *arg, const struct glint_record *record)
 {
     struct entries *e = arg;
-    struct bloom_filter filter;
-    const struct glint_slice *bytes = &record->value.bytes;
-    enum bloom_result result = bloom_decode(bytes->data, bytes->size, &filter);
+    struct bloom_params found, *params = &found;
+    enum bloom_result result = BLOOM_OK;
+    if (!decode_filter_head(record->value.bytes, &result, &found))
+        return task_result_fail(e->g, "invalid parameters of a filter");
     if (result != BLOOM_OK)
         return set_filter_size_error(e->g, GLINT_E_FILTER_INVALID, e->about, e->text, &record->key,
                                      bloom_strerror(result));
-    const struct bloom_params *params = &filter.params;
     if (e->count == 0 && sizes_set_seeds(e->g, e->out, params->seeds, params->k) != 0)
         return glint_error(e->g)->code;
     const struct bloom_params pair[2] = {e->count > 0 ? e->items[0].params : *params, *params};
@@ -260,7 +325,7 @@ static int collect_filter_params(void *arg, const struct glint_record *record)
         return set_filter_size_error(
             e->g, GLINT_E_FILTER_MISMATCH, e->about, e->text, &record->key,
             "its scheme, layout, seeds, type of ids or k do not match those of the other filters");
-    filter.params.seeds = e->out->seeds; /* the record is freed */
+    params->seeds = e->out->seeds; /* the record is freed */
     return add_key_size(e, &record->key, params);
 }
 
@@ -270,7 +335,9 @@ int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, 
     if (filters == NULL) return GLINT_E_PLAN_FUNCTION;
     struct entries e = {
         .g = glint_context(filters), .text = text, .origin = FILTERS, .about = about};
-    return collect_and_sort_entries(&e, filters, collect_filter_params, out);
+    struct glint_rdd *heads = glint_map_values(filters, &sizes_filter_head, NULL);
+    if (heads == NULL) return glint_error(e.g)->code;
+    return collect_and_sort_entries(&e, heads, collect_filter_params, out);
 }
 
 int sizes_check_text_ids(struct glint *g, const struct sizes *sizes, const char *about)

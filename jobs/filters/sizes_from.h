@@ -15,6 +15,10 @@ int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out);
  * or FILTER_INVALID. `about` names them in errors. */
 int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, struct sizes *out);
 
+/* [map] (key, filter as msgpack) -> (key, its parameters): of every job that calls
+ * sizes_from_filters. */
+extern const struct glint_function sizes_filter_head;
+
 /* The ids of the filters must be texts: for jobs that read no others. Returns 0 or FILTER_MISMATCH.
  */
 int sizes_check_text_ids(struct glint *g, const struct sizes *sizes, const char *about);

@@ -160,31 +160,6 @@ int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
 
 /* ---- --id-type */
 
-/* Types of columns by the format of Arrow's C data interface. Integers of up to 32 bits are INT32
- * in Parquet. */
-static bool parse_column_type(const char *type, uint32_t *out)
-{
-    static const struct {
-        const char *format, *name;
-    } types[] = {{"c", "i32"},         {"C", "i32"},  {"s", "i32"},   {"S", "i32"},
-                 {"i", "i32"},         {"l", "i64"},  {"L", "u64"},   {"g", "f64"},
-                 {"tdD", "date"},      {"u", "text"}, {"U", "text"},  {"vu", "text"},
-                 {"z", "text"},        {"Z", "text"}, {"vz", "text"}, {"w:16", "uuid"},
-                 {"tsu:", "timestamp"}};
-    for (size_t i = 0; type != NULL && i < sizeof types / sizeof *types; i++) {
-        const size_t size = strlen(types[i].format);
-        if (strncmp(type, types[i].format, size) == 0 &&
-            (type[size] == '\0' || type[size - 1] == ':'))
-            return bloom_id_type_parse(types[i].name, strlen(types[i].name), out);
-    }
-    char decimal[32];
-    *out = 0;
-    if (type != NULL && strncmp(type, "d:", 2) == 0 &&
-        text_format(decimal, sizeof decimal, "decimal(%s)", type + 2))
-        return bloom_id_type_parse(decimal, strlen(decimal), out);
-    return type == NULL;
-}
-
 static int id_type_of_column(struct glint *g, const char *paths, const struct fields *fields,
                              uint32_t *out)
 {
@@ -197,7 +172,7 @@ static int id_type_of_column(struct glint *g, const char *paths, const struct fi
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
     assert(fields->id_column < count);
     const char *type = types[fields->id_column].type;
-    if (parse_column_type(type, out)) return 0;
+    if (id_type_of_arrow(type, out)) return 0;
     return glint_abort(g, GLINT_E_BAD_VALUE, "name the type of ids that its values are",
                        "--id-type column: %s: the column %s has the type %s of Arrow, which is "
                        "none of " BLOOM_ID_TYPES,

@@ -14,6 +14,7 @@
 #include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
+#include "jobs/filters/sizes_from.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/task_results.h"
 #include "jobs/rows/text_table.h"
@@ -285,5 +286,5 @@ const struct glint_job admit_job = {
     .positional_min = 2,
     .outputs = {"OUTPUT", "admitted", "rejected"},
     .options = options,
-    .functions = {&keep, &verdict},
+    .functions = {&keep, &verdict, &sizes_filter_head},
     .run = admit_run};

@@ -255,5 +255,5 @@ const struct glint_job membership_job = {
     .positional = {"INPUT", "FILTERS", "OUTPUT"},
     .outputs = {"OUTPUT", "sets"},
     .options = options,
-    .functions = {&membership_tally, &membership_add, &membership_sets},
+    .functions = {&membership_tally, &membership_add, &membership_sets, &sizes_filter_head},
     .run = membership_run};

@@ -149,3 +149,28 @@ bool id_type_problem(enum bloom_scheme scheme, uint32_t type, char *out, uint64_
                 bloom_id_schemes(type, schemes, sizeof schemes));
     return true;
 }
+
+/* Types of columns by the format of Arrow's C data interface. Integers of up to 32 bits are INT32
+ * in Parquet. */
+bool id_type_of_arrow(const char *type, uint32_t *out)
+{
+    static const struct {
+        const char *format, *name;
+    } types[] = {{"c", "i32"},         {"C", "i32"},  {"s", "i32"},   {"S", "i32"},
+                 {"i", "i32"},         {"l", "i64"},  {"L", "u64"},   {"g", "f64"},
+                 {"tdD", "date"},      {"u", "text"}, {"U", "text"},  {"vu", "text"},
+                 {"z", "text"},        {"Z", "text"}, {"vz", "text"}, {"w:16", "uuid"},
+                 {"tsu:", "timestamp"}};
+    for (size_t i = 0; type != NULL && i < sizeof types / sizeof *types; i++) {
+        const size_t size = strlen(types[i].format);
+        if (strncmp(type, types[i].format, size) == 0 &&
+            (type[size] == '\0' || type[size - 1] == ':'))
+            return bloom_id_type_parse(types[i].name, strlen(types[i].name), out);
+    }
+    char decimal[32];
+    *out = 0;
+    if (type != NULL && strncmp(type, "d:", 2) == 0 &&
+        text_format(decimal, sizeof decimal, "decimal(%s)", type + 2))
+        return bloom_id_type_parse(decimal, strlen(decimal), out);
+    return type == NULL;
+}

@@ -17,5 +17,8 @@ const char *id_value_parse(uint32_t type, uint32_t width, struct glint_slice tex
  * names the schemes that have one. */
 bool id_type_problem(enum bloom_scheme scheme, uint32_t type, char *out, uint64_t capacity,
                      char *hint, uint64_t hint_capacity);
+/* Sets the type of ids that the values of a column are, by its type in the format of Arrow's C data
+ * interface (NULL: text). Returns false if it is none. */
+bool id_type_of_arrow(const char *type, uint32_t *out);
 
 #endif

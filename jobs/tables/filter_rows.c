@@ -266,5 +266,5 @@ const struct glint_job filter_rows_job = {
     .positional = {"INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,
-    .functions = {&keep},
+    .functions = {&keep, &sizes_filter_head},
     .run = filter_rows_run};

@@ -387,6 +387,15 @@ static int may_contain(struct format_file *f, uint32_t piece_number, uint32_t co
     return 0;
 }
 
+static int bloom_filter(struct format_file *f, uint32_t piece_number, uint32_t column,
+                        struct format_bloom_filter *out, struct format_error *e)
+{
+    (void)column;
+    if (fails(f, "contain")) return fail(e, FORMAT_ERROR_DAMAGED, piece_number, f->message);
+    *out = (struct format_bloom_filter){.offset = 0};
+    return 0;
+}
+
 static void last_error(struct format_file *f, struct format_error *out)
 {
     fail(out, fails(f, "panic") ? FORMAT_ERROR_INTERNAL : FORMAT_ERROR_DAMAGED, f->failed_piece,
@@ -493,6 +502,7 @@ __attribute__((visibility("default"))) const struct format_library *glint_format
                                                   .piece = piece,
                                                   .statistics = statistics,
                                                   .may_contain = may_contain,
+                                                  .bloom_filter = bloom_filter,
                                                   .read = read_piece,
                                                   .last_error = last_error,
                                                   .create = create,

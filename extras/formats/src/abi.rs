@@ -16,7 +16,7 @@ use arrow_schema::{Schema, SchemaRef};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
-const ABI: u32 = 1;
+const ABI: u32 = 2;
 
 /// struct format_error.
 #[repr(C)]
@@ -33,6 +33,14 @@ pub struct RawPiece {
     bytes: u64,
     memory: u64,
     offset: u64,
+}
+
+/// struct format_bloom_filter.
+#[repr(C)]
+pub struct RawBloomFilter {
+    offset: u64,
+    kind: u32,
+    zero: u32,
 }
 
 /// struct format_read.
@@ -236,6 +244,23 @@ unsafe extern "C" fn may_contain(
     })
 }
 
+unsafe extern "C" fn bloom_filter(
+    file: *mut Handle,
+    piece: u32,
+    column: u32,
+    out: *mut RawBloomFilter,
+    error: *mut RawError,
+) -> c_int {
+    call(error, || {
+        let handle = unsafe { &*file };
+        let (piece, column) = (handle.check_piece(piece)?, handle.check_column(column)?);
+        let found = handle.file.bloom_filter(piece, column);
+        let (offset, kind) = found.map_err(|error| handle.input.cause(error.in_piece(piece)))?;
+        unsafe { out.write(RawBloomFilter { offset, kind, zero: 0 }) };
+        Ok(())
+    })
+}
+
 unsafe extern "C" fn read(
     file: *mut Handle,
     request: *const RawRead,
@@ -374,6 +399,13 @@ pub struct Library {
         *mut bool,
         *mut RawError,
     ) -> c_int,
+    bloom_filter: unsafe extern "C" fn(
+        *mut Handle,
+        u32,
+        u32,
+        *mut RawBloomFilter,
+        *mut RawError,
+    ) -> c_int,
     read: unsafe extern "C" fn(
         *mut Handle,
         *const RawRead,
@@ -410,6 +442,7 @@ static LIBRARY: Library = Library {
     piece,
     statistics,
     may_contain,
+    bloom_filter,
     read,
     last_error,
     create,

@@ -27,6 +27,10 @@ pub trait File {
     /// A struct of min, max and null_count, with a row for each piece.
     fn statistics(&self, column: usize) -> Result<StructArray>;
     fn may_contain(&self, piece: u32, column: usize, value: &[u8]) -> Result<bool>;
+    /// Where the Bloom filter begins in the file, 0: there is none; and the physical type's number.
+    fn bloom_filter(&self, _piece: u32, _column: usize) -> Result<(u64, u32)> {
+        Ok((0, 0))
+    }
     fn read(&self, request: &Request) -> Result<Box<dyn Batches>>;
 }
 

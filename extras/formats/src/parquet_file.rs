@@ -177,6 +177,22 @@ impl File for ParquetFile {
         Ok(blocks.is_none_or(|blocks| blocks.check(value)))
     }
 
+    fn bloom_filter(&self, piece: u32, column: usize) -> Result<(u64, u32)> {
+        let name = || self.schema.field(column).name();
+        let leaves = self.leaves(column);
+        if leaves.len() != 1 {
+            return Err(unsupported("it has several values in a row").in_column(name()));
+        }
+        self.check_leaf(leaves.start).map_err(|error| error.in_column(name()))?;
+        let chunk = self.metadata.row_group(piece as usize).column(leaves.start);
+        let offset = chunk.bloom_filter_offset().unwrap_or(0);
+        match u64::try_from(offset) {
+            Ok(offset) if offset < self.input.size() => Ok((offset, chunk.column_type() as u32)),
+            _ => Err(damaged(format!("a Bloom filter at {offset} is beyond the file"))
+                .in_column(name())),
+        }
+    }
+
     fn read(&self, request: &Request) -> Result<Box<dyn Batches>> {
         Ok(Box::new(RowGroup::open(self, request)?))
     }

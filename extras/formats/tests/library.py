@@ -46,6 +46,10 @@ class ArrowStruct(Structure):  # as large as any of Arrow's three structs
     _fields_ = [("bytes", c_uint64 * 16)]
 
 
+class BloomFilter(Structure):
+    _fields_ = [("offset", c_uint64), ("type", c_uint32), ("zero", c_uint32)]
+
+
 ERROR = POINTER(Failure)
 TABLE = [("abi", c_uint32), ("size", c_uint32), ("version", ctypes.c_char_p)] + [
     (name, CFUNCTYPE(*types)) for name, types in [
@@ -57,6 +61,7 @@ TABLE = [("abi", c_uint32), ("size", c_uint32), ("version", ctypes.c_char_p)] + 
         ("statistics", (c_int, c_void_p, c_uint32, c_void_p, ERROR)),
         ("may_contain", (c_int, c_void_p, c_uint32, c_uint32, ctypes.c_char_p, c_uint64,
                          POINTER(ctypes.c_bool), ERROR)),
+        ("bloom_filter", (c_int, c_void_p, c_uint32, c_uint32, POINTER(BloomFilter), ERROR)),
         ("read", (c_int, c_void_p, POINTER(ReadOptions), c_void_p, ERROR)),
         ("last_error", (None, c_void_p, ERROR)),
         ("create", (c_int, POINTER(Output), POINTER(WriteOptions), c_void_p, POINTER(c_void_p),
@@ -83,7 +88,7 @@ class Library:
         self.loaded = ctypes.CDLL(path)
         self.loaded.glint_formats.restype = POINTER(Table)
         self.table = self.loaded.glint_formats().contents
-        assert self.table.abi == 1 and self.table.size == ctypes.sizeof(Table)
+        assert self.table.abi == 2 and self.table.size == ctypes.sizeof(Table)
 
     def open(self, data, kind=PARQUET):
         return File(self, data, kind)
@@ -216,3 +221,9 @@ class File:
                                   byref(error)):
             raise FormatError(error)
         return found.value
+
+    def bloom_filter(self, piece, column):
+        found, error = BloomFilter(), Failure()
+        if self.table.bloom_filter(self.handle, piece, column, byref(found), byref(error)):
+            raise FormatError(error)
+        return found.offset, found.type

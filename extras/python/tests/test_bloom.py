@@ -3,6 +3,8 @@
 import array
 import contextlib
 import copy
+import datetime
+import decimal
 import gc
 import itertools
 import os
@@ -12,6 +14,7 @@ import signal
 import tempfile
 import threading
 import unittest
+import uuid
 import warnings
 
 import glint
@@ -24,6 +27,59 @@ def filled(**options):
     bloom = glint.Bloom(len(IDS), **options)
     bloom.add_many(IDS)
     return bloom
+
+
+class TypedIds(unittest.TestCase):
+    VALUES = {
+        "i32": ([0, -1, 2**31 - 1], 5, [2**31, -(2**31) - 1]),
+        "i64": ([0, -1, 1234567890123], 5, [2**63]),
+        "u64": ([0, 2**64 - 1], 5, [-1, 2**64]),
+        "f64": ([0.0, -0.5, 1e300], 5.5, []),
+        "date": ([datetime.date(1970, 1, 1), datetime.date(1, 1, 1)], datetime.date(2026, 11, 29), []),
+        "timestamp": ([datetime.datetime(2026, 11, 29, 16, 0, 0, 1)],
+                      datetime.datetime(2026, 11, 29, 16), []),
+        "uuid": ([uuid.UUID(int=5)], uuid.UUID(int=6), []),
+        "decimal(9,2)": ([decimal.Decimal("1.5"), 7], decimal.Decimal("1.51"),
+                         [decimal.Decimal("1.505"), 10**7]),
+        "bytes": ([b"a", b""], b"b", []),
+    }
+
+    def test_values(self):
+        for kind, (values, other, wrong) in self.VALUES.items():
+            with self.subTest(kind=kind):
+                bloom = glint.Bloom(1000, 1e-4, id_type=kind)
+                self.assertEqual(bloom.id_type, kind)
+                bloom.add(values[0])
+                bloom.add_many(values[1:])
+                self.assertEqual(bloom.contains_many([*values, other]), [True] * len(values) + [False])
+                self.assertTrue(all(value in bloom for value in values))
+                self.assertNotIn(other, bloom)
+                for value in wrong:
+                    self.assertRaises(ValueError, bloom.add, value)
+                for value in ("5", None, True):
+                    self.assertRaises(TypeError, bloom.add, value)
+
+    def test_files_keep_the_type(self):
+        bloom = glint.Bloom(10, scheme="spark-bloom-v2", layout="classic", id_type="i64")
+        bloom.add_many([5, -7])
+        again = pickle.loads(pickle.dumps(bloom))
+        self.assertEqual((again.id_type, again), ("i64", bloom))
+        self.assertIn(-7, again)
+        self.assertIn("i64", repr(again))
+        self.assertRaises(glint.Error, lambda: again | glint.Bloom(10, scheme="spark-bloom-v2",
+                                                                   layout="classic"))
+
+    def test_types_without_a_rule(self):
+        for options in ({"id_type": "i16"}, {"id_type": "f64", "scheme": "guava", "layout": "classic"}):
+            with self.assertRaises(glint.Error) as caught:
+                glint.Bloom(10, **options)
+            self.assertEqual(caught.exception.code, "E0104")
+
+    def test_bits_of_guava(self):
+        """The bits of BloomFilter.create(Funnels.longFunnel(), 3, 0.01), Guava 33.4.8."""
+        bloom = glint.Bloom(3, scheme="guava", layout="classic", id_type="i64")
+        bloom.add_many([0, -1, 1234567890123])
+        self.assertEqual(bloom.to_bytes()[-8:][::-1].hex(), "02a88024615a2803")
 
 
 class Ids(unittest.TestCase):

@@ -40,6 +40,13 @@ static const char *parquet_decode(struct head *head, struct bloom_params *params
     return params->m % 256 == 0 ? NULL : "the number of bytes is not a multiple of 32";
 }
 
+uint64_t bloom_parquet_size(const uint8_t *data, uint64_t size)
+{
+    struct head head = {.data = data, .have = size, .size = size};
+    struct bloom_params params = {.n = 0};
+    return parquet_decode(&head, &params) == NULL ? head.end + params.m / 8 : 0;
+}
+
 const struct format format_parquet = {.name = "parquet",
                                       .program = "a Parquet Bloom filter",
                                       .scheme = BLOOM_XXH64,

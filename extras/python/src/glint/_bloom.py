@@ -7,11 +7,12 @@ import os
 import pathlib
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Optional, Union
 
-from ._columns import Id, Column, columns, id_bytes, is_numpy, with_interface
+from ._columns import Column, columns, id_bytes, is_numpy, with_interface
 from ._errors import Error, check
+from ._ids import value_bytes, value_columns
 from ._library import ffi, lib
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -43,15 +44,21 @@ class Bloom:
     several times slower. scheme is how ids are hashed; docs/filter-format.md lists schemes.
     bits_per_id replaces p.
 
+    id_type makes ids values that are hashed as their bytes, as other systems hash numbers: "i32",
+    "i64", "u64" (int), "f64" (float), "date", "timestamp" (datetime), "uuid", "decimal(P,S)",
+    "bytes"; other ids are a TypeError or ValueError.
+
     Threads may use a filter at the same time. A query is sure to find the ids whose add returned
     before the query began.
     """
 
-    __slots__ = ("_filter", "_params", "_read_only", "_writing", "__weakref__")
+    __slots__ = ("_filter", "_params", "_read_only", "_type", "_width", "_writing", "__weakref__")
 
     _filter: Any
     _params: Any
     _read_only: bool
+    _type: Optional[str]  # of ids; None: text
+    _width: int  # of their values, in bytes; 0: any
     _writing: threading.Lock
 
     def __init__(
@@ -62,6 +69,7 @@ class Bloom:
         bits_per_id: Optional[float] = None,
         layout: str = "split-block",
         scheme: Optional[str] = None,
+        id_type: str = "text",
     ) -> None:
         ids = operator.index(n)
         what = f"n={ids}, " + (f"p={p}" if bits_per_id is None else f"bits_per_id={bits_per_id}")
@@ -79,8 +87,14 @@ class Bloom:
         else:
             result = lib.glint_bloom_size_by_bits(hashed[0], chosen[0], ids, bits_per_id, params)
         check(result, f"{what}, {layout}, {scheme}")
+        kind = ffi.new("uint32_t *")
+        check(lib.glint_bloom_id_type_named(id_type.encode(), kind), f"id_type={id_type!r}")
+        params.id_type = kind[0]
         out = ffi.new("glint_bloom **")
-        check(lib.glint_bloom_create(params, out), f"{what}: {params.bits / 8e6:.1f} MB")
+        result = lib.glint_bloom_create(params, out)
+        if result == lib.GLINT_BLOOM_ERR_ID_TYPE:
+            check(result, f"id_type={id_type!r}, scheme={scheme!r}")
+        check(result, f"{what}: {params.bits / 8e6:.1f} MB")
         self._own(out[0])
 
     def _own(self, pointer: Any) -> None:
@@ -89,6 +103,8 @@ class Bloom:
     def _set(self, pointer: Any, read_only: bool) -> None:
         self._filter = pointer
         self._params = lib.glint_bloom_params_of(pointer)
+        self._type = None if self._params.id_type == 0 else self.id_type
+        self._width = lib.glint_bloom_id_bytes(ffi.addressof(self._params))
         self._read_only = read_only
         self._writing = threading.Lock()
         _filters[id(self)] = self
@@ -114,13 +130,26 @@ class Bloom:
 
     # ---- ids
 
-    def add(self, value: Id) -> None:
-        data = id_bytes(value)
+    def _bytes(self, value: Any) -> bytes:
+        if self._type is None:
+            return id_bytes(value)
+        return value_bytes(self._type, self._width, value)
+
+    def _columns(self, ids: Any) -> Iterator[Column]:
+        if self._type is None or self._width == 0:
+            return columns(ids)
+        return value_columns(self._type, self._width, ids)
+
+    def add(self, value: Any) -> None:
+        data = self._bytes(value)
         with self._writing:
             check(lib.glint_bloom_add(self._writable, data, len(data)))
 
-    def __contains__(self, value: Id) -> bool:
-        data = value.encode() if type(value) is str else id_bytes(value)
+    def __contains__(self, value: Any) -> bool:
+        if type(value) is str and self._type is None:
+            data = value.encode()
+        else:
+            data = self._bytes(value)
         try:
             return _contains(self._filter, data, len(data))  # type: ignore[no-any-return]
         except TypeError:
@@ -129,7 +158,7 @@ class Bloom:
     def add_many(self, ids: Any) -> None:
         """Adds all ids of an Arrow array, a NumPy array, a list, or any iterable; see
         contains_many. Nulls of Arrow are skipped. After an error some may have been added."""
-        for column in columns(with_interface(ids)):
+        for column in self._columns(with_interface(ids)):
             with self._writing:
                 check(lib.glint_bloom_add_many(self._writable, column.c))
 
@@ -143,7 +172,7 @@ class Bloom:
         - for a list or another iterable of str, bytes or int: a list of bool.
         """
         ids = with_interface(ids)
-        found = [self._contains_column(column) for column in columns(ids)]
+        found = [self._contains_column(column) for column in self._columns(ids)]
         data = found[0] if len(found) == 1 else bytearray().join(found)
         if is_numpy(ids):
             import numpy
@@ -292,6 +321,14 @@ class Bloom:
         return name.decode()
 
     @property
+    def id_type(self) -> str:
+        """The type of ids; "text": any bytes."""
+        name = ffi.new("char[]", lib.GLINT_BLOOM_ID_TYPE_NAME_MAX)
+        lib.glint_bloom_id_type_name(self._params.id_type, name)
+        found: bytes = ffi.string(name)
+        return found.decode()
+
+    @property
     def read_only(self) -> bool:
         return self._read_only
 
@@ -312,7 +349,8 @@ class Bloom:
 
     def __repr__(self) -> str:
         return (f"<glint.Bloom n={self.n} p={self.p:.3g} m={self.m} k={self.k} "
-                f"{self.layout} {self.scheme}{' read-only' if self.read_only else ''}>")
+                f"{self.layout} {self.scheme}{' ' + self._type if self._type else ''}"
+                f"{' read-only' if self.read_only else ''}>")
 
 
 def _is_arrow(ids: object) -> bool:

@@ -80,6 +80,8 @@ _CODE_OF = {getattr(lib, "GLINT_BLOOM_ERR_" + name): "E0805" for name in _LIMITS
 _CODE_OF[lib.GLINT_BLOOM_ERR_MEMORY] = "E0501"
 _CODE_OF[lib.GLINT_BLOOM_ERR_MISMATCH] = "E0804"
 _CODE_OF[lib.GLINT_BLOOM_ERR_COLUMN] = "E0104"
+_CODE_OF[lib.GLINT_BLOOM_ERR_ID_TYPE] = "E0104"
+_CODE_OF[lib.GLINT_BLOOM_ERR_ID_SIZE] = "E0104"
 
 
 def check(result: int, what: str = "", hint: Optional[str] = None, writes: bool = False) -> None:

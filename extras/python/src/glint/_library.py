@@ -37,7 +37,9 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_KEY = -27,
     GLINT_BLOOM_ERR_SEGMENT = -28,
     GLINT_BLOOM_ERR_SEEDED = -33,
-    GLINT_BLOOM_ERR_COLUMN = -34
+    GLINT_BLOOM_ERR_COLUMN = -34,
+    GLINT_BLOOM_ERR_ID_TYPE = -35,
+    GLINT_BLOOM_ERR_ID_SIZE = -36
 };
 
 const char *glint_bloom_strerror(int result);
@@ -82,7 +84,13 @@ struct glint_bloom_params {
     uint64_t ids;
     uint64_t bits;
     uint32_t hashes;
+    uint32_t id_type;
 };
+
+enum { GLINT_BLOOM_ID_TYPE_NAME_MAX = 16 };
+int glint_bloom_id_type_named(const char *name, uint32_t *out_type);
+void glint_bloom_id_type_name(uint32_t type, char out[GLINT_BLOOM_ID_TYPE_NAME_MAX]);
+uint32_t glint_bloom_id_bytes(const struct glint_bloom_params *params);
 
 int glint_bloom_size_by_rate(enum glint_bloom_scheme scheme, enum glint_bloom_layout layout,
                              uint64_t ids, double rate, struct glint_bloom_params *out_params);
