@@ -5,12 +5,13 @@
 #include <stddef.h>
 
 static const struct cli_command *const filter_commands[] = {
-    &filter_info,  &filter_query, &filter_export, &filter_import,
-    &filter_merge, &filter_serve, NULL};
+    &filter_info,   &filter_query, &filter_export,
+    &filter_import, &filter_merge, &filter_serve,
+    &filter_diff,   &filter_patch, NULL};
 
 const struct cli_command cmd_filter = {
     .name = "filter",
-    .summary = "list, query, export, import and merge Bloom filters",
+    .summary = "list, query, export, import, merge and patch Bloom filters",
     .syntax = {.command = "glint filter",
                .summary = "Lists, queries and merges Bloom filters, and exchanges them with "
                           "other programs."},
