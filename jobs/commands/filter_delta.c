@@ -161,6 +161,7 @@ uint64_t delta_filters_find(const struct delta_filters *f, const struct filter_r
     if (f->count == 0) return UINT64_MAX;
     const struct filter_record *found =
         bsearch(record, f->records, f->count, sizeof *f->records, compare_records);
+    assert(found == NULL || found < f->records + f->count);
     return found == NULL || found->bytes.size != record->bytes.size
                ? UINT64_MAX
                : (uint64_t)(found - f->records);

@@ -53,6 +53,7 @@ static int compress(struct diff *d, const void *data, uint64_t size, ZSTD_EndDir
     ZSTD_inBuffer in = {data, size, 0};
     int code = GLINT_OK;
     size_t left = 1;
+    assert(d->writing && d->zstd != NULL && d->piece_size > 0);
     while (code == 0 && (in.pos < in.size || (end == ZSTD_e_end && left > 0))) {
         ZSTD_outBuffer out = {d->piece, d->piece_size, 0};
         left = ZSTD_compressStream2(d->zstd, &out, &in, end);

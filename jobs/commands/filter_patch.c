@@ -54,6 +54,7 @@ static int read_bytes(struct patch *p, void *out, uint64_t size)
 static int decompress(struct patch *p, void *data, uint64_t size)
 {
     ZSTD_outBuffer out = {data, size, 0};
+    assert(p->zstd != NULL && p->in.pos <= p->in.size && p->at <= p->size);
     while (out.pos < out.size) {
         if (p->frame_left == 0) return invalid_patch(p, "a step is missing");
         if (p->in.pos == p->in.size && p->at < p->size) {
@@ -111,6 +112,7 @@ static int open_part(struct patch *p, const char *name)
 {
     int code = close_part(p);
     if (code != 0) return code;
+    assert(p->to == -1);
     if (!text_format(p->to_path, sizeof p->to_path, "%s/%s", p->dir.hidden, name))
         return error_set(&p->error, GLINT_E_BAD_VALUE, NULL, "the path of the output is too long");
     p->to = p->env->open(p->env, ENV_CWD, p->to_path, ENV_CREATE_PUBLIC);
@@ -136,6 +138,7 @@ static int read_record(struct patch *p, const struct delta_step *step)
         if (code != 0) return code;
         p->record.size += more;
     }
+    assert(p->record.size == step->size);
     for (uint64_t i = 0; old != NULL && i < step->size; i++) p->record.data[i] ^= old->data[i];
     return GLINT_OK;
 }

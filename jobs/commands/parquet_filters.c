@@ -25,6 +25,7 @@ static int find_column(struct parquet_filters *p, const char *column)
         return error_set(p->error, GLINT_E_BAD_VALUE, "use a name of its columns, or a number",
                          "--column %s: %s has %u columns, and none of them is named so", column,
                          p->piece.path, schema->child_count);
+    assert(p->column < schema->child_count);
     p->name = schema->children[p->column].name;
     return GLINT_OK;
 }
@@ -133,6 +134,7 @@ int parquet_filters_read(struct parquet_filters *p, uint32_t row_group, struct b
     const char *wrong =
         bloom_format_decode(BLOOM_FORMAT_PARQUET, bytes->data, size, &any, out, &at);
     if (wrong != NULL) return invalid_filter(p, row_group, offset + at, wrong);
+    assert(out->bits != NULL && out->params.m % 256 == 0);
     out->params.id_type = p->id_type;
     return GLINT_OK;
 }

@@ -207,6 +207,7 @@ int sizes_use_id_type(struct glint *g, const struct glint_job_args *args, const 
 {
     const char *text = glint_job_option(args, "id-type");
     uint32_t given = filters->id_type;
+    assert(bloom_id_has_rule(filters->scheme, filters->id_type));
     char name[BLOOM_ID_NAME_MAX];
     fields->id_type = filters->id_type;
     fields->id_width = bloom_id_width(filters->scheme, filters->id_type);

@@ -94,6 +94,7 @@ static const char *parse_uuid(struct glint_slice text, uint8_t *out)
         return NULL;
     }
     if (text.size != UUID_TEXT) return reason;
+    static_assert(UUID_TEXT == 2 * UUID_BYTES + 4, "two digits a byte, and four dashes");
     for (uint64_t i = 0, at = 0; i < text.size; i += 2) {
         if (i == 8 || i == 13 || i == 18 || i == 23) {
             if (text.data[i] != '-') return reason;
@@ -101,6 +102,7 @@ static const char *parse_uuid(struct glint_slice text, uint8_t *out)
         }
         const int high = text_hex_digit(text.data[i]), low = text_hex_digit(text.data[i + 1]);
         if (high < 0 || low < 0) return reason;
+        assert(at < UUID_BYTES);
         out[at++] = (uint8_t)(high << 4 | low);
     }
     return NULL;

@@ -35,7 +35,8 @@ class TypedIds(unittest.TestCase):
         "i64": ([0, -1, 1234567890123], 5, [2**63]),
         "u64": ([0, 2**64 - 1], 5, [-1, 2**64]),
         "f64": ([0.0, -0.5, 1e300], 5.5, []),
-        "date": ([datetime.date(1970, 1, 1), datetime.date(1, 1, 1)], datetime.date(2026, 11, 29), []),
+        "date": ([datetime.date(1970, 1, 1), datetime.date(1, 1, 1)],
+                 datetime.date(2026, 11, 29), []),
         "timestamp": ([datetime.datetime(2026, 11, 29, 16, 0, 0, 1)],
                       datetime.datetime(2026, 11, 29, 16), []),
         "uuid": ([uuid.UUID(int=5)], uuid.UUID(int=6), []),
@@ -51,7 +52,8 @@ class TypedIds(unittest.TestCase):
                 self.assertEqual(bloom.id_type, kind)
                 bloom.add(values[0])
                 bloom.add_many(values[1:])
-                self.assertEqual(bloom.contains_many([*values, other]), [True] * len(values) + [False])
+                hits = bloom.contains_many([*values, other])
+                self.assertEqual(hits, [True] * len(values) + [False])
                 self.assertTrue(all(value in bloom for value in values))
                 self.assertNotIn(other, bloom)
                 for value in wrong:
@@ -70,7 +72,8 @@ class TypedIds(unittest.TestCase):
                                                                    layout="classic"))
 
     def test_types_without_a_rule(self):
-        for options in ({"id_type": "i16"}, {"id_type": "f64", "scheme": "guava", "layout": "classic"}):
+        for options in ({"id_type": "i16"},
+                        {"id_type": "f64", "scheme": "guava", "layout": "classic"}):
             with self.assertRaises(glint.Error) as caught:
                 glint.Bloom(10, **options)
             self.assertEqual(caught.exception.code, "E0104")
