@@ -5,6 +5,7 @@
  * RedisBloom 2.8.2, fastbloom 0.17.0, ORC 1.9.5, Cassandra 5.0.9. */
 #include "jobs/bloom/formats.h"
 #include "jobs/bloom/internal.h"
+#include "tests/support/format_files.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -29,31 +30,6 @@ static struct bloom_filter filter_of_ids(const struct bloom_params *params)
     return filter;
 }
 
-static struct bloom_params params_of(enum bloom_format format, uint64_t n, double p)
-{
-    struct bloom_sizing sizing;
-    struct bloom_params params;
-    cr_assert_eq(
-        bloom_sizing_for_rate(bloom_format_scheme(format), bloom_format_layout(format), p, &sizing),
-        BLOOM_OK);
-    cr_assert_eq(bloom_sizing_params(&sizing, n, &params), BLOOM_OK);
-    return params;
-}
-
-/* The caller frees the file. */
-static uint8_t *file_of(enum bloom_format format, const struct bloom_filter *filter,
-                        uint64_t *out_size)
-{
-    const uint64_t bytes = bloom_bytes(filter->params.m);
-    struct bloom_format_writer writer;
-    uint8_t *file = calloc(1, 2 * BLOOM_FORMAT_HEAD_MAX + BLOOM_FORMAT_WRITE_MAX(bytes));
-    cr_assert_not_null(file);
-    uint64_t size = bloom_format_begin(&writer, format, &filter->params, file);
-    size += bloom_format_write(&writer, filter->bits, bytes, file + size);
-    *out_size = size + bloom_format_end(&writer, file + size);
-    return file;
-}
-
 static void check_file(enum bloom_format format, const struct bloom_params *params, uint64_t size,
                        uint64_t hash)
 {
@@ -62,7 +38,7 @@ static void check_file(enum bloom_format format, const struct bloom_params *para
     enum bloom_format fits[BLOOM_FORMATS];
     const uint64_t from = format == BLOOM_FORMAT_REDISBLOOM ? 73 : 0; /* it counts the ids */
     uint64_t have, at;
-    uint8_t *file = file_of(format, &filter, &have);
+    uint8_t *file = format_file(format, &filter, 1 << 20, &have);
     cr_assert_eq(have, size, "%s", bloom_format_name(format));
     cr_assert_eq(XXH64(file + from, size - from, 0), hash, "%s", bloom_format_name(format));
     cr_assert_eq(bloom_format_detect(file, size, fits), 1);
@@ -89,7 +65,7 @@ Test(class_formats, files_equal_those_of_the_classes)
                  {BLOOM_FORMAT_ORC, 552, 0xb0da0c7b1300747f},
                  {BLOOM_FORMAT_CASSANDRA, 576, 0xcb7bc8e5bf2bdaf9}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct bloom_params params = params_of(cases[i].format, 300, 0.001);
+        const struct bloom_params params = format_params(cases[i].format, 300, 0.001);
         check_file(cases[i].format, &params, cases[i].size, cases[i].hash);
     }
 }
@@ -105,7 +81,7 @@ Test(class_formats, seeds_equal_those_of_the_classes)
                  {BLOOM_FORMAT_DATASKETCHES, (uint64_t)-123456789012345, 576, 0x97ac9866c00b51a},
                  {BLOOM_FORMAT_NPM_BLOOM, 9007199254740000, 832, 0xcf714acf4047fe9c}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct bloom_params params = params_of(cases[i].format, 300, 0.001);
+        struct bloom_params params = format_params(cases[i].format, 300, 0.001);
         params.hash_seed[0] = cases[i].seed;
         check_file(cases[i].format, &params, cases[i].size, cases[i].hash);
     }
@@ -186,7 +162,7 @@ Test(class_formats, sizes_equal_those_of_the_classes)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int n = 0; n < 3; n++) {
             for (int p = 0; p < 3; p++) {
-                const struct bloom_params params = params_of(cases[i].format, ns[n], ps[p]);
+                const struct bloom_params params = format_params(cases[i].format, ns[n], ps[p]);
                 cr_assert_eq(params.m, cases[i].m[n][p], "%s %d %d: %lu",
                              bloom_format_name(cases[i].format), n, p, params.m);
                 cr_assert_eq(params.k, cases[i].k[n][p], "%s %d %d: %u",
@@ -215,20 +191,12 @@ Test(class_formats, sizes_without_a_filter_are_errors)
     }
 }
 
-struct invalid {
-    enum bloom_format format;
-    const char *bytes;
-    uint64_t size, at;
-    const char *wrong; /* NULL: valid */
-};
-
-#define BYTES(bytes_) bytes_, sizeof bytes_ - 1
-#define ZEROS(size_)  "\0\0\0\0\0\0\0\0" size_
-#define LONG(low_)    low_ "\0\0\0\0\0\0\0"
-#define BITS          "abcdefgh"
-#define SKETCH        "\4\1\25\0\7\0\0\0\1\2\3\4\5\6\7\10"
-#define REDIS_CHAIN   LONG("\3") "\1\0\0\0\5\0\0\0\2\0\0\0"
-#define REDIS_FLOATS  "\0\0\0\0\0\0\340\77\0\0\0\0\0\0\340\77"
+#define ZEROS(size_) "\0\0\0\0\0\0\0\0" size_
+#define LONG(low_)   low_ "\0\0\0\0\0\0\0"
+#define BITS         "abcdefgh"
+#define SKETCH       "\4\1\25\0\7\0\0\0\1\2\3\4\5\6\7\10"
+#define REDIS_CHAIN  LONG("\3") "\1\0\0\0\5\0\0\0\2\0\0\0"
+#define REDIS_FLOATS "\0\0\0\0\0\0\340\77\0\0\0\0\0\0\340\77"
 #define SIP_OF_0                                                                                   \
     ZEROS("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")                                                      \
     "uespemos"                                                                                     \
@@ -241,7 +209,7 @@ static const char other_sign[] = "another name or sign is expected";
 static const char truncated[] = "the header is truncated";
 static const char other_count[] = "the bits are not as many as the header says";
 
-static const struct invalid invalid[] = {
+static const struct format_case invalid[] = {
     {BLOOM_FORMAT_GO_BLOOM,
      BYTES("\0\0\0\0\0\0\0\11\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\11\0\0\0\0\0\0\1\1"), 32, NULL},
     {BLOOM_FORMAT_GO_BLOOM,
@@ -359,21 +327,7 @@ static const struct invalid invalid[] = {
 
 Test(class_formats, invalid_files_are_rejected)
 {
-    const struct bloom_params none = {.n = 0};
-    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
-        const struct invalid *c = &invalid[i];
-        struct bloom_filter view;
-        uint64_t at = 99;
-        uint8_t *data = malloc(c->size); /* exactly: reading beyond it is an error of sanitizers */
-        cr_assert_not_null(data);
-        memcpy(data, c->bytes, c->size);
-        const char *wrong = bloom_format_decode(c->format, data, c->size, &none, &view, &at);
-        cr_assert_eq(wrong == NULL, c->wrong == NULL, "%zu: %s", i, wrong);
-        if (wrong != NULL) cr_expect_str_eq(wrong, c->wrong, "%zu: %s", i, wrong);
-        if (wrong != NULL) cr_expect_eq(at, c->at, "%zu: %lu", i, at);
-        cr_assert_eq(view.bits != NULL, wrong == NULL);
-        free(data);
-    }
+    check_format_cases(invalid, sizeof invalid / sizeof *invalid, false);
 }
 
 /* What the first bytes say, and what they cannot. */

@@ -4,6 +4,7 @@
 #include "jobs/bloom/formats.h"
 #include "jobs/bloom/murmur.h"
 #include "oracle.h"
+#include "tests/support/format_files.h"
 
 #include <criterion/criterion.h>
 #include <murmurhash.h>
@@ -120,13 +121,8 @@ Test(formats, indexes_equal_oracle)
 /* The ids tt0000001 to tt0001000. */
 static struct bloom_filter thousand(enum bloom_format format)
 {
-    struct bloom_sizing sizing;
-    struct bloom_params params;
+    const struct bloom_params params = format_params(format, 1000, 0.01);
     struct bloom_filter filter;
-    cr_assert_eq(bloom_sizing_for_rate(bloom_format_scheme(format), bloom_format_layout(format),
-                                       0.01, &sizing),
-                 BLOOM_OK);
-    cr_assert_eq(bloom_sizing_params(&sizing, 1000, &params), BLOOM_OK);
     cr_assert_eq(bloom_init(&filter, &params), BLOOM_OK);
     for (int i = 1; i <= 1000; i++) {
         char id[16];
@@ -134,22 +130,6 @@ static struct bloom_filter thousand(enum bloom_format format)
         bloom_add(&filter, id, strlen(id));
     }
     return filter;
-}
-
-/* Encodes a filter as a file; the caller frees it. */
-static uint8_t *file_of(enum bloom_format format, const struct bloom_filter *filter,
-                        uint64_t *out_size)
-{
-    const uint64_t bytes = bloom_bytes(filter->params.m);
-    struct bloom_format_writer writer;
-    uint8_t *file = calloc(1, 2 * BLOOM_FORMAT_HEAD_MAX + BLOOM_FORMAT_WRITE_MAX(bytes));
-    cr_assert_not_null(file);
-    uint64_t size = bloom_format_begin(&writer, format, &filter->params, file);
-    for (uint64_t at = 0; at < bytes; at += 72) /* pieces do not change the file */
-        size += bloom_format_write(&writer, filter->bits + at, bytes - at < 72 ? bytes - at : 72,
-                                   file + size);
-    *out_size = size + bloom_format_end(&writer, file + size);
-    return file;
 }
 
 /* XXH64 of the files. Those of spark, hadoop and guava have the SHA-256 of files that the classes
@@ -181,7 +161,7 @@ Test(formats, files_equal_those_of_the_classes)
         struct bloom_filter filter = thousand(cases[i].format), back;
         const struct bloom_params none = {.n = 0};
         uint64_t size, at;
-        uint8_t *file = file_of(cases[i].format, &filter, &size);
+        uint8_t *file = format_file(cases[i].format, &filter, 72, &size);
         const uint64_t from = cases[i].format == BLOOM_FORMAT_REDISBLOOM ? 73 : 0;
         cr_assert_eq(size, cases[i].size);
         cr_assert_eq(XXH64(file + from, size - from, 0), cases[i].hash, "%s",
@@ -224,19 +204,11 @@ Test(formats, only_filters_with_its_hash_fit)
     }
 }
 
-struct invalid {
-    enum bloom_format format;
-    const char *bytes;
-    uint64_t size, at;
-    const char *wrong; /* NULL: valid */
-};
+#define EIGHT "\1\2\3\4\5\6\7\10"
+#define KINDS "\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0"
+#define BLOCK EIGHT EIGHT EIGHT EIGHT
 
-#define BYTES(bytes_) bytes_, sizeof bytes_ - 1
-#define EIGHT         "\1\2\3\4\5\6\7\10"
-#define KINDS         "\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0"
-#define BLOCK         EIGHT EIGHT EIGHT EIGHT
-
-static const struct invalid invalid[] = {
+static const struct format_case invalid[] = {
     {BLOOM_FORMAT_SPARK, BYTES("\0\0\0\1\0\0\0\3\0\0\0\1" EIGHT), 20, NULL},
     {BLOOM_FORMAT_SPARK, BYTES(""), 0, "the header is truncated"},
     {BLOOM_FORMAT_SPARK, BYTES("\0\0\0\2\0\0\0\3\0\0\0\0\0\0\0\1"), 0,
@@ -313,20 +285,7 @@ static const struct invalid invalid[] = {
 
 Test(formats, invalid_files_are_rejected)
 {
-    const struct bloom_params none = {.n = 0};
-    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
-        const struct invalid *c = &invalid[i];
-        uint8_t data[128] = {0};
-        struct bloom_filter view;
-        uint64_t at = 99;
-        cr_assert(c->size <= sizeof data);
-        memcpy(data, c->bytes, c->size);
-        const char *wrong = bloom_format_decode(c->format, data, c->size, &none, &view, &at);
-        cr_assert_eq(wrong == NULL, c->wrong == NULL, "%zu: %s", i, wrong);
-        if (wrong != NULL) cr_assert_str_eq(wrong, c->wrong, "%zu", i);
-        cr_assert_eq(at, c->wrong != NULL ? c->at : c->size - 1, "%zu: %lu", i, at);
-        cr_assert_eq(view.bits != NULL, wrong == NULL);
-    }
+    check_format_cases(invalid, sizeof invalid / sizeof *invalid, true);
 }
 
 /* Raw bits have any m that fits the file's size. */

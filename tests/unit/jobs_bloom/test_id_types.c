@@ -3,6 +3,7 @@
  * DataSketches 6.2.0, ORC 1.9.5. */
 #include "jobs/bloom/formats.h"
 #include "jobs/bloom/id_type.h"
+#include "tests/support/format_files.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -75,11 +76,10 @@ Test(id_types, bits_equal_those_of_the_classes)
         cr_assert_eq(bloom_sizing_params(&sizing, 3, &params), BLOOM_OK);
         cr_assert_eq(bloom_init(&filter, &params), BLOOM_OK);
         for (int v = 0; v < 3; v++) add_value(&filter, vectors[i].values[v]);
-        struct bloom_format_writer writer;
-        uint8_t file[2 * BLOOM_FORMAT_HEAD_MAX];
-        uint64_t size = bloom_format_begin(&writer, vectors[i].format, &params, file);
-        size += bloom_format_write(&writer, filter.bits, bloom_bytes(params.m), file + size);
+        uint64_t size;
+        uint8_t *file = format_file(vectors[i].format, &filter, 8, &size);
         cr_expect_arr_eq(file + size - 8, vectors[i].bits, 8, "%zu", i);
+        free(file);
         bloom_fini(&filter);
     }
 }
