@@ -70,6 +70,7 @@ def read_all(data, kind, chance):
                                ahead=chance.choice((1, 100, 1 << 16))):
                 pass
             file.may_contain(piece, 0, b"12345678")
+            file.bloom_filter(piece, 0)
         for column in range(columns):
             file.statistics(column)
 
