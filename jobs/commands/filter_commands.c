@@ -2,6 +2,8 @@
  * that does not exist has no member, BF.INFO of it is an error. */
 #include "jobs/commands/filter_commands.h"
 
+#include "jobs/rows/id_values.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -216,20 +218,71 @@ static const struct table_filter *find_filter(const struct request *q)
     return filter_table_find(q->service->table, key.data, key.size);
 }
 
-/* Looks up words [first, end) in the filter of the key; one that does not exist has none. */
-static void look_up(const struct request *q, uint32_t first, uint32_t stop)
+/* The id of a filter whose ids have a type is the text of a value. Returns 1, 0, or -1 after an
+ * error. */
+static int look_up_value(const struct request *q, const struct table_filter *f, uint32_t i)
+{
+    const struct bloom_params *params = &f->filter.params;
+    const struct glint_slice text = word(q, i);
+    char name[BLOOM_ID_NAME_MAX];
+    uint8_t *value = mem_alloc(text.size + ID_VALUE_MAX);
+    uint64_t size = 0;
+    if (value == NULL) {
+        set_error(q, "ERR out of memory");
+        return -1;
+    }
+    const char *wrong = id_value_parse(
+        params->id_type, bloom_id_width(params->scheme, params->id_type), text, value, &size);
+    const int hit = wrong == NULL && filter_table_contains(q->service->table, f, value, size);
+    mem_free(value);
+    if (wrong == NULL) return hit;
+    bloom_id_type_name(params->id_type, name);
+    q->service->counts.errors++;
+    resp_error(q->reply, "ERR the id '%.*s' is no %s: %s", (int)(text.size < 128 ? text.size : 128),
+               (const char *)text.data, name, wrong);
+    return -1;
+}
+
+/* Looks up at most TABLE_IDS_MAX words. Returns false after an error. */
+static bool look_up_some(const struct request *q, const struct table_filter *f, uint32_t first,
+                         uint32_t count, uint8_t *out_hit)
+{
+    uint32_t start[TABLE_IDS_MAX], end[TABLE_IDS_MAX];
+    assert(count <= TABLE_IDS_MAX);
+    memset(out_hit, 0, count);
+    if (f == NULL) return true;
+    for (uint32_t i = 0; i < count && f->filter.params.id_type != 0; i++) {
+        const int hit = look_up_value(q, f, first + i);
+        if (hit < 0) return false;
+        out_hit[i] = (uint8_t)hit;
+    }
+    if (f->filter.params.id_type != 0) return true;
+    for (uint32_t i = 0; i < count; i++) {
+        start[i] = (uint32_t)q->words[first + i].offset;
+        end[i] = start[i] + (uint32_t)q->words[first + i].size;
+    }
+    filter_table_contains_many(q->service->table, f, q->data, start, end, count, out_hit);
+    return true;
+}
+
+/* Looks up the words from the third on; a key without a filter has no ids. An id that is none makes
+ * the whole reply an error. */
+static void look_up(const struct request *q, bool array)
 {
     const struct table_filter *f = find_filter(q);
-    uint32_t start[TABLE_IDS_MAX], end[TABLE_IDS_MAX];
-    uint8_t hit[TABLE_IDS_MAX] = {0};
-    for (uint32_t count; first < stop; first += count) {
-        count = stop - first < TABLE_IDS_MAX ? stop - first : TABLE_IDS_MAX;
-        for (uint32_t i = 0; i < count; i++) {
-            start[i] = (uint32_t)q->words[first + i].offset;
-            end[i] = start[i] + (uint32_t)q->words[first + i].size;
+    const uint64_t before = q->reply->out.size;
+    uint8_t hit[TABLE_IDS_MAX];
+    if (array) resp_array(q->reply, q->count - 2);
+    for (uint32_t count, at = 2; at < q->count; at += count) {
+        count = q->count - at < TABLE_IDS_MAX ? q->count - at : TABLE_IDS_MAX;
+        const uint64_t so_far = q->reply->out.size;
+        if (!look_up_some(q, f, at, count, hit)) {
+            struct buffer *out = &q->reply->out;
+            memmove(out->data + before, out->data + so_far, out->size - so_far);
+            out->size -= so_far - before;
+            return;
         }
-        if (f != NULL)
-            filter_table_contains_many(q->service->table, f, q->data, start, end, count, hit);
+        q->service->counts.lookups += count;
         for (uint32_t i = 0; i < count; i++) q->service->counts.hits += hit[i];
         resp_bools(q->reply, hit, count);
     }
@@ -237,15 +290,12 @@ static void look_up(const struct request *q, uint32_t first, uint32_t stop)
 
 static void run_exists(const struct request *q)
 {
-    q->service->counts.lookups++;
-    look_up(q, 2, 3);
+    look_up(q, false);
 }
 
 static void run_many_exist(const struct request *q)
 {
-    q->service->counts.lookups += q->count - 2;
-    resp_array(q->reply, q->count - 2);
-    look_up(q, 2, q->count);
+    look_up(q, true);
 }
 
 /* How many ids it has, by its bits. */

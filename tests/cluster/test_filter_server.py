@@ -163,6 +163,24 @@ class FilterServer(ClusterTest):
             self.assertEqual(self.ask(client, "BF.EXISTS", "5", i), reply, i)
         self.stop(server)
 
+    def test_ids_with_a_type(self):
+        with open(os.path.join(self.directory, "rows.tsv"), "w", encoding="ascii") as file:
+            file.writelines(f"{i}\t5\n" for i in range(-3, 400))
+        for words in (("count-keys", "rows.tsv", "counts"),
+                      ("bloom-build", "--id-type", "i64", "--format", "guava", "0.0001", "rows.tsv", "counts", "numbers")):
+            code, _, err = self.run_glint("submit", "-q", "--overwrite", *words)
+            self.assertEqual(code, 0, err)
+        server = self.serve(path="numbers")
+        client = self.connect()
+        expected = b"*301\r\n" + b":1\r\n" * 300 + b":0\r\n"
+        many = [str(i) for i in range(300)]
+        self.assertEqual(self.ask(client, "BF.MEXISTS", "5", *many, "1000", size=len(expected)), expected)
+        for words, reply in ((("BF.EXISTS", "5", "-3"), b":1\r\n"), (("BF.EXISTS", "5", "-4"), b":0\r\n"),
+                             (("BF.EXISTS", "5", "x"), b"-ERR the id 'x' is no i64: "),
+                             (("BF.MEXISTS", "5", *many, "x"), b"-ERR the id 'x' is no i64: "), (("PING",), b"+PONG\r\n")):
+            self.assertEqual(self.ask(client, *words)[:len(reply)], reply, words[-1])
+        self.stop(server)
+
     def test_filters_in_segments(self):
         code, _, err = self.run_glint("generate", "ratings", "--no-header", "--rows", "20000", "--overwrite", "rows.tsv")
         self.assertEqual(code, 0, err)
