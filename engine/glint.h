@@ -299,6 +299,11 @@ struct glint_command {
     /* Sorts records by key before the process, as many as fit into memory, then the next ones with
      * another process: Hadoop's combiner. For pair RDDs. */
     bool combine;
+    /* Records instead of lines, on standard input and output: the size of the key (0 without one)
+     * and of the value, 32 bit little-endian, and the bytes of both. Keys and values are text or
+     * bytes; `output` has the types of what it prints. */
+    bool record_input, record_output;
+    struct glint_schema output;
 };
 struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_command *command);
 /* One element per record, also for a grouped RDD. */

@@ -249,6 +249,8 @@ extern const struct glint_function GLINT_SPLIT_WORDS, GLINT_PARSE_I64, GLINT_PAR
 /* MAP: an element to (element, 1); and a line, split at the first TAB, to (key, value), whose value
  * is empty without a TAB. */
 extern const struct glint_function GLINT_PAIR_WITH_ONE, GLINT_KEY_VALUE;
+/* [PARTITION] The first 4 bytes of a key, big-endian, are its partition. */
+extern const struct glint_function GLINT_PARTITION_IN_KEY;
 
 /* ---- Calls for functions, on the task's own thread only */
 

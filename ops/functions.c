@@ -1,4 +1,5 @@
 /* Built-in functions, used by operators and available to jobs: glint.sum_i64 and others. */
+#include "engine/base/endian.h"
 #include "engine/plan/context_config.h"
 #include "ops/ops.h"
 
@@ -243,6 +244,19 @@ static int add_repeated_count(struct glint_task *task, int64_t *acc, int64_t val
     return 0;
 }
 
+/* For programs that choose partitions themselves, as Python's workers. */
+static int64_t partition_in_key(struct glint_task *task, void *state, const union glint_value *key,
+                                uint32_t partitions)
+{
+    (void)state;
+    if (key->bytes.size >= sizeof(uint32_t) && get_be32(key->bytes.data) < partitions)
+        return get_be32(key->bytes.data);
+    return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL,
+                      "partition_in_key: a key of %llu bytes does not begin with one of %u "
+                      "partitions",
+                      (unsigned long long)key->bytes.size, partitions);
+}
+
 const struct glint_function GLINT_SUM_I64 = {.name = "glint.sum_i64",
                                              .kind = GLINT_KIND_REDUCE,
                                              .in = {GLINT_ANY, GLINT_I64},
@@ -295,19 +309,36 @@ const struct glint_function GLINT_SUM_F64S =
 const struct glint_function GLINT_COUNT = GLINT_AGGREGATE(
     "glint.count", GLINT_ANY, GLINT_I64, create_count_of_one, add_one_to_count, sum_i64);
 
-static const struct glint_function *const functions[] = {&GLINT_SUM_I64,     &GLINT_SUM_F64,
-                                                         &GLINT_OR_I64,      &GLINT_MIN_I64,
-                                                         &GLINT_MAX_I64,     &GLINT_MIN_F64,
-                                                         &GLINT_MAX_F64,     &GLINT_MIN_TEXT,
-                                                         &GLINT_MAX_TEXT,    &GLINT_CONCAT_TEXT,
-                                                         &GLINT_FIRST,       &GLINT_LAST_I64,
-                                                         &GLINT_LAST_F64,    &GLINT_LAST_TEXT,
-                                                         &GLINT_SUM_F64S,    &GLINT_COUNT,
-                                                         &GLINT_SPLIT_WORDS, &GLINT_PAIR_WITH_ONE,
-                                                         &GLINT_KEY_VALUE,   &GLINT_PARSE_I64,
-                                                         &GLINT_PARSE_F64,   &count_unless_negative,
-                                                         &mean_i64,          &mean_f64,
-                                                         &mean_divide,       NULL};
+const struct glint_function GLINT_PARTITION_IN_KEY =
+    GLINT_PARTITION("glint.partition_in_key", GLINT_BYTES, partition_in_key);
+
+static const struct glint_function *const functions[] = {&GLINT_SUM_I64,
+                                                         &GLINT_SUM_F64,
+                                                         &GLINT_OR_I64,
+                                                         &GLINT_MIN_I64,
+                                                         &GLINT_MAX_I64,
+                                                         &GLINT_MIN_F64,
+                                                         &GLINT_MAX_F64,
+                                                         &GLINT_MIN_TEXT,
+                                                         &GLINT_MAX_TEXT,
+                                                         &GLINT_CONCAT_TEXT,
+                                                         &GLINT_FIRST,
+                                                         &GLINT_LAST_I64,
+                                                         &GLINT_LAST_F64,
+                                                         &GLINT_LAST_TEXT,
+                                                         &GLINT_SUM_F64S,
+                                                         &GLINT_COUNT,
+                                                         &GLINT_SPLIT_WORDS,
+                                                         &GLINT_PAIR_WITH_ONE,
+                                                         &GLINT_KEY_VALUE,
+                                                         &GLINT_PARSE_I64,
+                                                         &GLINT_PARSE_F64,
+                                                         &count_unless_negative,
+                                                         &mean_i64,
+                                                         &mean_f64,
+                                                         &mean_divide,
+                                                         &GLINT_PARTITION_IN_KEY,
+                                                         NULL};
 
 const struct glint_module ops_module = {"glint", functions};
 const struct glint_module *const builtin_modules[] = {&ops_module, NULL};

@@ -44,6 +44,8 @@ static int decode_pipe_command(struct glint_task *task, struct glint_slice param
     while (!ok.failed && ok.next < ok.count) out->ok[unpack_u64(&ok, 255)] = true;
     out->combine = unpack_u64(&u, 1) != 0;
     out->is_map = unpack_u64(&u, 1) != 0;
+    out->record_input = unpack_u64(&u, 1) != 0;
+    out->record_output = unpack_u64(&u, 1) != 0;
     out->job = unpack_u64(&u, UINT64_MAX);
     if (unpack_is_complete(&u) && unpack_is_complete(&ok) && out->words[0] != NULL) return 0;
     return error_set(&task->error, GLINT_E_PROTOCOL, NULL,
@@ -55,6 +57,8 @@ static int pipe_open(void *state, const struct op_open *o)
     struct pipe_state *s = state;
     int r = decode_pipe_command(o->task, o->params, &s->command);
     if (r != 0) return r;
+    s->command.key = o->out.key;
+    s->command.value = o->out.value;
     pipe_process_init(&s->process, o->task, &s->command);
     if (o->task->options->allow_commands) return 0;
     return error_set(&o->task->error, GLINT_E_COMMAND_NOT_ALLOWED,
@@ -70,7 +74,7 @@ static enum flow write_pipe_input(struct pipe_state *s)
     return flow;
 }
 
-/* Appends the line of a record. Returns its size; 0 with the task's error set. */
+/* Appends a record, or its line. Returns its size; 0 with the task's error set. */
 static uint64_t append_record_line(struct pipe_state *s, struct buffer *b,
                                    const struct glint_batch *batch, uint32_t row)
 {
@@ -79,6 +83,12 @@ static uint64_t append_record_line(struct pipe_state *s, struct buffer *b,
     const struct glint_slice parts[] = {r.key.bytes, tab, r.value.bytes, lf};
     const uint32_t first = batch->key.type != GLINT_NONE ? 0 : 2;
     uint64_t before = b->size;
+    if (s->command.record_input) {
+        const struct glint_slice key = first == 0 ? r.key.bytes : (struct glint_slice){NULL, 0};
+        if (pipe_record_append(b, key, r.value.bytes)) return b->size - before;
+        error_no_memory(&s->process.task->error);
+        return 0;
+    }
     for (uint32_t i = first; i < sizeof parts / sizeof parts[0]; i++) {
         if (buffer_append(b, parts[i].data, parts[i].size)) continue;
         error_no_memory(&s->process.task->error);
@@ -155,7 +165,8 @@ static enum flow pipe_push(void *state, const struct glint_batch *batch, struct 
     const struct glint_column *c = &batch->value;
     if (s->command.combine) return collect_rows_to_combine(s, batch, out);
     if (!start_command_once(s, out)) return FLOW_FAIL;
-    bool consecutive = batch->key.type == GLINT_NONE && c->lines != NULL && c->lines == c->start;
+    bool consecutive = !s->command.record_input && batch->key.type == GLINT_NONE &&
+                       c->lines != NULL && c->lines == c->start;
     if (!consecutive) return write_rows_to_command(s, batch);
     return pipe_process_write(&s->process, c->base + c->start[0],
                               c->end[batch->rows - 1] + 1 - c->start[0]);
@@ -209,6 +220,11 @@ static const char *find_command_mistake(const struct glint_rdd *rdd, const struc
     if (!key || (in.value != GLINT_TEXT && in.value != GLINT_BYTES))
         return "the elements, or keys and values, must be text or bytes";
     if (c->combine && in.key == GLINT_NONE) return "combine needs keys";
+    if (c->combine && (c->record_input || c->record_output)) return "combine is for lines";
+    const struct glint_schema out = c->output;
+    const bool out_key = out.key == GLINT_NONE || out.key == GLINT_TEXT || out.key == GLINT_BYTES;
+    if (c->record_output && (!out_key || (out.value != GLINT_TEXT && out.value != GLINT_BYTES)))
+        return "the output must be text or bytes";
     if (c->argv == NULL || c->argv[0] == NULL || c->argv[0][0] == '\0') return "argv is empty";
     for (const char *const *v = c->env; v != NULL && *v != NULL; v++)
         if (strchr(*v, '=') == NULL || **v == '=') return "env must have the form NAME=VALUE";
@@ -229,15 +245,19 @@ struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_c
     if (rdd == NULL) return rdd_fail_null("pipe");
     const char *mistake = find_command_mistake(rdd, command);
     if (mistake != NULL) return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT, "pipe: %s", mistake);
-    const struct rdd_spec spec = {
-        .op = &op_pipe, .parents = {rdd}, .schema = {GLINT_NONE, GLINT_TEXT}};
+    const struct glint_schema lines = {GLINT_NONE, GLINT_TEXT};
+    const struct rdd_spec spec = {.op = &op_pipe,
+                                  .parents = {rdd},
+                                  .schema = command->record_output ? command->output : lines};
     struct packer p = {.failed = false};
-    pack_array(&p, 6);
+    pack_array(&p, 8);
     pack_text_list(&p, command->argv);
     pack_text_list(&p, command->env);
     pack_exit_statuses(&p, command->ok);
     pack_u64(&p, command->combine);
     pack_u64(&p, is_in_map_stage(rdd));
+    pack_u64(&p, command->record_input);
+    pack_u64(&p, command->record_output);
     pack_u64(&p, glint_job_id(rdd->g));
     if (p.out.size <= ARGS_BYTES_MAX) return rdd_create_packed(rdd->g, &spec, &p);
     packer_fini(&p);

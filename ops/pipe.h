@@ -12,6 +12,8 @@ struct pipe_command {
     char **words, **variables; /* end with NULL */
     bool ok[256];              /* by exit status */
     bool combine, is_map;
+    bool record_input, record_output; /* else lines */
+    enum glint_type key, value;       /* of its output */
     uint64_t job;
 };
 
@@ -20,10 +22,12 @@ struct pipe_command {
  * task's error set (pipe_variables.c). */
 char **pipe_variables(struct glint_task *task, const struct pipe_command *command);
 
-/* ---- Standard output (pipe_output.c): bytes in, batches of lines out. A line ends at LF, or at
- * the end. */
+/* ---- Standard output (pipe_output.c): bytes in, batches of lines or records out. A line ends at
+ * LF, or at the end. */
 
 struct pipe_output {
+    bool records; /* (pipe_records.c) */
+    enum glint_type key, value;
     struct glint_task *task;
     const char *command; /* for messages */
     /* [0, fill) was read; the next line starts at `line`, and [line, scanned) has no LF. */
@@ -32,12 +36,21 @@ struct pipe_output {
     newlines_index index;
     uint32_t *start, *end;
 };
-int pipe_output_init(struct pipe_output *o, struct glint_task *task, const char *command);
+int pipe_output_init(struct pipe_output *o, struct glint_task *task, const char *name,
+                     const struct pipe_command *command);
 /* Makes room for more bytes at buffer + fill. Returns how many, or a code: LINE_TOO_LONG. */
 int64_t pipe_output_reserve(struct pipe_output *o);
 /* Emits the lines that end in [line, fill); `last`: also what follows the last LF. */
 enum flow pipe_output_emit(struct pipe_output *o, bool last, struct glint_emitter *out);
 void pipe_output_fini(struct pipe_output *o); /* zeros are fine */
+
+/* ---- Records instead of lines (pipe_records.c) */
+
+#define PIPE_RECORD_HEAD 8u /* bytes before a key */
+/* The same as pipe_output_emit; an output that ends inside a record is an error. */
+enum flow pipe_output_emit_records(struct pipe_output *o, bool last, struct glint_emitter *out);
+/* Appends a record to what a command reads. Returns false when out of memory. */
+bool pipe_record_append(struct buffer *b, struct glint_slice key, struct glint_slice value);
 
 /* ---- Standard error (pipe_errors.c): keeps the end, and counts what Hadoop's scripts report. */
 

@@ -6,10 +6,14 @@
 #define ALIGN       64u
 #define INDEX_WORDS (BATCH_ROWS_MAX + NEWLINES_SLACK)
 
-int pipe_output_init(struct pipe_output *o, struct glint_task *task, const char *command)
+int pipe_output_init(struct pipe_output *o, struct glint_task *task, const char *name,
+                     const struct pipe_command *command)
 {
-    *o = (struct pipe_output){.task = task,
-                              .command = command,
+    *o = (struct pipe_output){.records = command->record_output,
+                              .key = command->key,
+                              .value = command->value,
+                              .task = task,
+                              .command = name,
                               .capacity = 2 * READ_BLOCK_BYTES,
                               .index = newlines_index_for_cpu()};
     o->buffer = mem_alloc(o->capacity);
@@ -39,7 +43,8 @@ int64_t pipe_output_reserve(struct pipe_output *o)
 {
     const uint64_t partial = o->fill - o->line;
     assert(o->line <= o->scanned && o->scanned <= o->fill && o->fill <= o->capacity);
-    if (partial > o->task->options->line_bytes_max) return set_line_too_long(o);
+    const uint64_t max = o->records ? 2 * VALUE_BYTES_MAX : o->task->options->line_bytes_max;
+    if (partial > max) return set_line_too_long(o);
     if (o->line > 0 && partial > 0) memmove(o->buffer, o->buffer + o->line, partial);
     o->scanned -= o->line;
     o->line = 0;
@@ -133,6 +138,7 @@ enum flow pipe_output_emit(struct pipe_output *o, bool last, struct glint_emitte
     const struct glint_origin *origin = o->task->origin;
     enum flow flow = FLOW_MORE;
     o->task->origin = NULL;
+    if (o->records) flow = pipe_output_emit_records(o, last, out);
     while (flow == FLOW_MORE && o->scanned < o->fill) flow = emit_output_lines(o, out);
     if (flow == FLOW_MORE && last && o->line < o->fill) {
         flow = emit_output_line(o, o->fill, out);

@@ -80,13 +80,14 @@ int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
 {
     struct env *env = p->task->env;
     assert(!p->running && p->output.buffer == NULL);
-    if (pipe_output_init(&p->output, p->task, p->text) != 0) return p->task->error.code;
+    int r = pipe_output_init(&p->output, p->task, p->text, p->command);
+    if (r != 0) return r;
     char **variables = pipe_variables(p->task, p->command);
     const char *path = variables != NULL ? find_command_path(p) : NULL;
     p->cancelled = -1;
     if (path != NULL && p->task->cancel_file != NULL) p->cancelled = p->task->cancel_file(p->task);
     if (p->task->error.code != GLINT_OK) return p->task->error.code;
-    int r = env->spawn(env, path, p->command->words, variables, &p->child);
+    r = env->spawn(env, path, p->command->words, variables, &p->child);
     if (r < 0) return set_start_error(p, r, path);
     p->out = out;
     p->running = true;

@@ -1,0 +1,103 @@
+/* Records of a command, in batches that point into the read buffer, as its lines (pipe_output.c).
+ * Input and output have one form: the size of the key (0 without one), that of the value, as 32 bit
+ * little-endian numbers, and the bytes of both. */
+#include "engine/base/endian.h"
+#include "ops/pipe.h"
+
+static_assert(PIPE_RECORD_HEAD == 2 * sizeof(uint32_t), "the sizes of key and value");
+static_assert(VALUE_BYTES_MAX <= UINT32_MAX, "the size of a value has 32 bits");
+
+/* Keys of a batch; its values are in the arrays of the output. */
+struct record_keys {
+    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+};
+
+bool pipe_record_append(struct buffer *b, struct glint_slice key, struct glint_slice value)
+{
+    uint8_t head[PIPE_RECORD_HEAD];
+    assert(key.size <= VALUE_BYTES_MAX && value.size <= VALUE_BYTES_MAX);
+    put_le32(head, (uint32_t)key.size);
+    put_le32(head + sizeof(uint32_t), (uint32_t)value.size);
+    return buffer_append(b, head, sizeof head) && buffer_append(b, key.data, key.size) &&
+           buffer_append(b, value.data, value.size);
+}
+
+/* Returns the size of the record at o->line + at, with its head; 0 if not all of it was read. */
+static uint64_t find_record(const struct pipe_output *o, uint64_t at, uint64_t *out_key)
+{
+    const uint64_t left = o->fill - o->line - at;
+    if (left < PIPE_RECORD_HEAD) return 0;
+    const uint8_t *head = o->buffer + o->line + at;
+    *out_key = get_le32(head);
+    const uint64_t size = PIPE_RECORD_HEAD + *out_key + get_le32(head + sizeof(uint32_t));
+    return size <= left ? size : 0;
+}
+
+static enum flow fail_record(struct pipe_output *o, const char *problem)
+{
+    error_set(&o->task->error, GLINT_E_COMMAND_FAILED,
+              "the command must write nothing but records to its standard output",
+              "%s: its output %s", o->command, problem);
+    return FLOW_FAIL;
+}
+
+/* A record that does not fit into a batch. */
+static enum flow emit_large_record(struct pipe_output *o, uint64_t size, uint64_t key,
+                                   struct glint_emitter *out)
+{
+    const uint8_t *at = o->buffer + o->line + PIPE_RECORD_HEAD;
+    const uint64_t value = size - PIPE_RECORD_HEAD - key;
+    const struct glint_batch batch = {.rows = 1,
+                                      .key = {.type = o->key, .base = at, .size = key},
+                                      .value = {.type = o->value, .base = at + key, .size = value}};
+    assert(size > PIPE_RECORD_HEAD);
+    glint_emit_batch(out, &batch);
+    o->line += size;
+    return out->flow;
+}
+
+/* Emits as many records as a batch takes. Sets *out_more if it has emitted some. */
+static enum flow emit_record_batch(struct pipe_output *o, struct record_keys *keys,
+                                   struct glint_emitter *out, bool *out_more)
+{
+    uint64_t at = 0, key = 0, size;
+    uint32_t rows = 0;
+    *out_more = false;
+    while (rows < BATCH_ROWS_MAX && (size = find_record(o, at, &key)) > 0) {
+        if (o->key == GLINT_NONE && key > 0) return fail_record(o, "has a key");
+        if (at + size > BATCH_BYTES_MAX) break;
+        keys->start[rows] = (uint32_t)(at + PIPE_RECORD_HEAD);
+        keys->end[rows] = o->start[rows] = (uint32_t)(at + PIPE_RECORD_HEAD + key);
+        at += size;
+        o->end[rows++] = (uint32_t)at;
+    }
+    if (rows == 0 && (size = find_record(o, 0, &key)) > 0) {
+        *out_more = true;
+        return emit_large_record(o, size, key, out);
+    }
+    if (rows == 0) return FLOW_MORE;
+    const uint8_t *base = o->buffer + o->line;
+    assert(o->line + at <= o->fill);
+    struct glint_batch batch = {
+        .rows = rows,
+        .key = {.type = o->key},
+        .value = {.type = o->value, .base = base, .start = o->start, .end = o->end, .size = at}};
+    if (o->key != GLINT_NONE)
+        batch.key = (struct glint_column){
+            .type = o->key, .base = base, .start = keys->start, .end = keys->end, .size = at};
+    *out_more = true;
+    glint_emit_batch(out, &batch);
+    o->line += at;
+    return out->flow;
+}
+
+enum flow pipe_output_emit_records(struct pipe_output *o, bool last, struct glint_emitter *out)
+{
+    struct record_keys keys;
+    enum flow flow = FLOW_MORE;
+    bool more = true;
+    while (flow == FLOW_MORE && more) flow = emit_record_batch(o, &keys, out, &more);
+    o->scanned = o->fill;
+    if (flow == FLOW_MORE && last && o->line < o->fill) return fail_record(o, "ends in a record");
+    return flow;
+}
