@@ -12,18 +12,32 @@
     mask = seen.contains_many(other_ids)
 """
 
-from ._actions import Stats
-from ._bloom import Bloom, load_filters
-from ._context import Context
-from ._errors import Error
-from ._rdd import RDD
-from ._run import Output, Result, Stage, program, run
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._actions import Stats
+    from ._bloom import Bloom, load_filters
+    from ._context import Context
+    from ._errors import Error
+    from ._rdd import RDD
+    from ._run import Output, Result, Stage, program, run
 
 __all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "Stats", "load_filters",
            "program", "run"]
 
+_MODULES = {"RDD": "_rdd", "Bloom": "_bloom", "Context": "_context", "Error": "_errors",
+            "Output": "_run", "Result": "_run", "Stage": "_run", "Stats": "_actions",
+            "load_filters": "_bloom", "program": "_run", "run": "_run"}
 
-def __getattr__(name: str) -> str:
+
+def __getattr__(name: str) -> Any:
+    """Imports what is used: a worker of Python functions needs nothing of this."""
+    import importlib
+
+    if name in _MODULES:
+        value = getattr(importlib.import_module("." + _MODULES[name], __name__), name)
+        globals()[name] = value
+        return value
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib.metadata

@@ -104,6 +104,8 @@ struct glint_command {
     const char *const *argv, *const *env;
     const int *ok;
     bool combine;
+    bool record_input, record_output;
+    struct glint_schema output;
 };
 struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_command *command);
 struct glint_rdd *glint_keys(struct glint_rdd *rdd);
@@ -152,6 +154,9 @@ void glint_begin_scope(struct glint *g);
 struct glint_rdd *glint_end_scope(struct glint *g, struct glint_rdd *keep);
 struct glint_rdd *glint_with_name(struct glint_rdd *rdd, const char *name);
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
+struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
+                                         const struct glint_function *function,
+                                         struct glint_args *args);
 uint32_t glint_partitions(struct glint_rdd *rdd);
 struct glint_schema glint_schema(const struct glint_rdd *rdd);
 
@@ -217,6 +222,7 @@ extern struct glint_function GLINT_LAST_I64, GLINT_LAST_F64, GLINT_LAST_TEXT;
 extern struct glint_function GLINT_COUNT;
 extern struct glint_function GLINT_SPLIT_WORDS, GLINT_PARSE_I64, GLINT_PARSE_F64;
 extern struct glint_function GLINT_PAIR_WITH_ONE, GLINT_KEY_VALUE;
+extern struct glint_function GLINT_PARTITION_IN_KEY;
 """
 
 

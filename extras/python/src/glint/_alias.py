@@ -1,0 +1,48 @@
+"""`import pyspark` gives glint.pyspark: for programs that run unchanged (glint.submit), and in
+their workers."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Optional
+
+NAME, TARGET = "pyspark", "glint.pyspark"
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(
+        self, fullname: str, path: Optional[Sequence[str]] = None,
+        target: Optional[ModuleType] = None,
+    ) -> Optional[importlib.machinery.ModuleSpec]:
+        if fullname != NAME and not fullname.startswith(NAME + "."):
+            return None
+        real = TARGET + fullname[len(NAME) :]
+        if importlib.util.find_spec(real) is None:
+            raise NotImplementedError(
+                f"{fullname} is not part of glint, which has Spark's RDDs: use pyspark for it"
+            )
+        return importlib.machinery.ModuleSpec(fullname, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return importlib.import_module(TARGET + spec.name[len(NAME) :])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It is executed already, under its own name."""
+
+
+def install() -> None:
+    if installed():
+        return
+    for name in [name for name in sys.modules if name == NAME or name.startswith(NAME + ".")]:
+        del sys.modules[name]
+    sys.meta_path.insert(0, Finder())
+
+
+def installed() -> bool:
+    return any(isinstance(finder, Finder) for finder in sys.meta_path)

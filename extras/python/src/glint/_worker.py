@@ -1,0 +1,270 @@
+"""A worker: the process in which a task's Python functions run. The engine starts it for a
+partition (engine/glint.h: glint_pipe_command), writes the partition to its standard input, and
+reads what the functions give from its standard output:
+
+    python -S _worker.py JOB
+
+JOB is a file of two pickles: a dict (see Job), and the function, by cloudpickle. A block is the
+pickle of something iterable; records of the engine hold a block each, so that they are few. This
+file imports little, because a job starts many workers.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from pickle import dumps, load, loads
+from struct import Struct
+from typing import Any, BinaryIO
+
+READ_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 16  # about the size of a block
+VALUE_BYTES_MAX = (1 << 32) - 1  # of the engine
+HEAD = Struct("<II")
+
+Function = Callable[[int, Iterator[Any]], Iterable[Any]]
+
+
+# ---- Input: standard input, as lists of elements
+
+
+def read_lines() -> Iterator[list[str]]:
+    """Lines of text. Bytes that are not UTF-8 become U+FFFD, as in Spark."""
+    return ([*map(_decode, lines)] for lines in read_raw_lines())
+
+
+def _decode(line: bytes) -> str:
+    return line.decode("utf-8", "replace")
+
+
+def read_text_blocks() -> Iterator[list[str]]:
+    for block in _line_blocks():
+        yield block.decode("utf-8", "replace").split("\n")
+
+
+def read_raw_lines() -> Iterator[list[bytes]]:
+    for block in _line_blocks():
+        yield block.split(b"\n")
+
+
+def _line_blocks() -> Iterator[bytes]:
+    """Whole lines, without the last line's end."""
+    parts: list[bytes] = []
+    while block := os.read(0, READ_BYTES):
+        cut = block.rfind(b"\n")
+        if cut < 0:
+            parts.append(block)
+            continue
+        parts.append(block[:cut])
+        yield b"".join(parts)
+        parts = [block[cut + 1 :]] if cut + 1 < len(block) else []
+    if parts:
+        yield b"".join(parts)
+
+
+def read_records() -> Iterator[tuple[bytes, bytes]]:
+    read = open(0, "rb", READ_BYTES, closefd=False).read
+    while head := read(HEAD.size):
+        key, value = HEAD.unpack(head)
+        yield read(key), read(value)
+
+
+def read_blocks() -> Iterator[Iterable[Any]]:
+    return (loads(value) for _, value in read_records())
+
+
+def read_text_pairs() -> Iterator[Iterable[Any]]:
+    return ([(_decode(key), _decode(value))] for key, value in read_records())
+
+
+def read_binary_pairs() -> Iterator[Iterable[Any]]:
+    return ([(_decode(key), value)] for key, value in read_records())
+
+
+def read_bytes() -> Iterator[Iterable[Any]]:
+    return ([value] for _, value in read_records())
+
+
+def read_zip() -> Iterator[Iterable[Any]]:
+    """Two blocks, of the left and the right side, which have as many elements."""
+    for key, value in read_records():
+        left, right = loads(key), loads(value)
+        if len(left) != len(right):
+            raise ValueError("Can only zip RDDs with same number of elements in each partition")
+        yield zip(left, right)
+
+
+def read_cartesian() -> Iterator[Iterable[Any]]:
+    for key, value in read_records():
+        right = loads(value)
+        yield ((a, b) for a in loads(key) for b in right)
+
+
+def read_buckets() -> Iterator[Iterator[Iterable[Any]]]:
+    """The blocks of each bucket of a shuffle (_shuffle.py). Records come in the order of their
+    keys, so a bucket ends where another one begins."""
+    records = read_records()
+    first = next(records, None)
+    while first is not None:
+        at, following = first[0], None
+
+        def blocks(value: bytes = first[1], at: bytes = at) -> Iterator[Iterable[Any]]:
+            nonlocal following
+            yield loads(value)
+            for key, more in records:
+                if key != at:
+                    following = key, more
+                    return
+                yield loads(more)
+
+        bucket = blocks()
+        yield bucket
+        for _ in bucket:
+            pass
+        first = following
+
+
+# ---- Output
+
+
+def write_record(out: BinaryIO, key: bytes, value: bytes) -> None:
+    if len(value) > VALUE_BYTES_MAX:
+        raise OverflowError(f"an element has {len(value)} bytes when pickled; the limit is 4 GiB")
+    out.write(HEAD.pack(len(key), len(value)))
+    out.write(key)
+    out.write(value)
+
+
+def write_blocks(out: BinaryIO, items: Iterable[Any], size: int = 0) -> None:
+    """Blocks of `size` elements, or of about BLOCK_BYTES if it is 0."""
+    count, rest = size or 1, iter(items)
+    while block := list(islice(rest, count)):
+        value = dumps(block, 5)
+        write_record(out, b"", value)
+        if size == 0 and len(value) < BLOCK_BYTES:
+            count *= 2
+        elif size == 0 and len(value) > 10 * BLOCK_BYTES and count > 1:
+            count //= 2
+
+
+def write_pairs(out: BinaryIO, items: Iterable[tuple[bytes, bytes]], _: int) -> None:
+    """For a shuffle: keys and values are bytes already."""
+    for key, value in items:
+        write_record(out, key, value)
+
+
+READERS: dict[str, Callable[[], Iterator[Any]]] = {
+    "text": read_text_blocks,
+    "lines": read_raw_lines,
+    "blocks": read_blocks,
+    "text pairs": read_text_pairs,
+    "binary pairs": read_binary_pairs,
+    "bytes": read_bytes,
+    "zip": read_zip,
+    "cartesian": read_cartesian,
+}
+WRITERS: dict[str, Callable[[BinaryIO, Iterable[Any], int], None]] = {
+    "blocks": write_blocks,
+    "pairs": write_pairs,
+}
+
+
+def run(job: dict[str, Any], function: Function, out: BinaryIO) -> None:
+    split = int(os.environ.get("mapreduce_task_partition", "0"))
+    if job["input"] == "buckets":
+        items: Iterator[Any] = read_buckets()
+    else:
+        items = chain.from_iterable(READERS[job["input"]]())
+    WRITERS[job["output"]](out, function(split, items), job["block"])
+    out.flush()
+
+
+# ---- The process
+
+
+def redirect(directory: str, name: str, file: int) -> None:
+    """What the functions print goes to the user, by the driver's named pipe."""
+    try:
+        target = os.open(os.path.join(directory, name), os.O_WRONLY)
+    except OSError:  # the driver has ended, or runs on another machine
+        target = os.dup(2)
+    os.dup2(target, file)
+    os.close(target)
+
+
+def report(directory: str, error: BaseException) -> None:
+    """Writes the exception for the driver, which raises it."""
+    import traceback
+
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    text = "".join(traceback.format_exception(type(error), error, trace))
+    if isinstance(error, SystemExit):
+        text += f"a function ended its worker: sys.exit({error.code!r})\n"
+    try:
+        import cloudpickle
+
+        pickled = cloudpickle.dumps(error)
+        loads(pickled)
+    except BaseException:
+        pickled = b""
+    path = os.path.join(directory, f"error-{os.environ.get('mapreduce_task_attempt_id')}")
+    with open(path + ".tmp", "wb") as file:
+        file.write(dumps((text, pickled)))
+    os.rename(path + ".tmp", path)
+
+
+def leave_in_child(own: int) -> None:
+    """A process that a function forks must not write to this worker's output."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, own)
+    os.close(nothing)
+
+
+def main() -> int:
+    path = sys.argv[1]
+    directory = os.path.dirname(path)
+    own = os.dup(1)
+    errors = os.dup(2)
+    redirect(directory, "stdout", 1)
+    redirect(directory, "stderr", 2)
+    import faulthandler
+
+    faulthandler.enable(file=errors, all_threads=False)
+    os.register_at_fork(after_in_child=lambda: leave_in_child(own))
+    out = open(own, "wb", READ_BYTES)
+    try:
+        with open(path, "rb") as file:
+            job = load(file)
+            sys.path[:] = job["path"]
+            if job["alias"]:
+                from glint._alias import install
+
+                install()
+            from glint import _task
+
+            _task.begin(directory, job)
+            function = load(file)
+        run(job, function, out)
+        _task.end()
+        status = 0
+    except BrokenPipeError:  # the engine needs no more
+        status = 0
+    except BaseException as error:
+        report(directory, error)
+        status = 1
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            pass
+    return status
+
+
+if __name__ == "__main__":
+    # Without the destructors of a large heap: what matters is written.
+    os._exit(main())

@@ -1,0 +1,247 @@
+"""Datasets of the engine whose records hold what Python's functions read and write, and the actions
+that compute them. One of the engine's RDDs, with the form of its records."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import select
+import shutil
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Optional
+
+from .. import _alias
+from .._context import Context, cstring
+from .._engine import engine
+from .._errors import Error
+from .._rdd import RDD as EngineRDD
+from .accumulators import add_from_task
+from .errors import PicklingError, PythonException
+
+WORKER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_worker.py")
+Function = Callable[[int, Iterator[Any]], Iterable[Any]]
+
+
+class Dataset:
+    """`form` is what _worker.READERS calls it. It keeps those that it descends from, because their
+    files are needed when it is computed."""
+
+    def __init__(self, rdd: EngineRDD, form: str, *parents: Dataset) -> None:
+        self.rdd = rdd
+        self.form = form
+        self.parents = parents
+
+
+def identity(_: int, items: Iterator[Any]) -> Iterator[Any]:
+    return items
+
+
+class Relay:
+    """Copies what workers print, from a named pipe, to a file descriptor of this process."""
+
+    def __init__(self, path: str, target: int) -> None:
+        os.mkfifo(path, 0o600)
+        # Open for writing, too: it never ends, and no worker waits in open.
+        self._file = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._target = target
+        self._lock = threading.Lock()
+        self._stop = os.pipe()
+        self._thread = threading.Thread(target=self._copy, daemon=True)
+        self._thread.start()
+
+    def drain(self) -> None:
+        """All that was printed before this call is copied when it returns."""
+        with self._lock:
+            while True:
+                try:
+                    text = os.read(self._file, 1 << 16)
+                except BlockingIOError:
+                    return
+                try:
+                    while text:
+                        text = text[os.write(self._target, text) :]
+                except OSError:  # the user has closed it
+                    pass
+
+    def close(self) -> None:
+        os.close(self._stop[1])
+        self._thread.join()
+        self.drain()
+        os.close(self._file)
+        os.close(self._stop[0])
+
+    def _copy(self) -> None:
+        while True:
+            ready, _, _ = select.select([self._file, self._stop[0]], [], [])
+            if self._stop[0] in ready:
+                return
+            self.drain()
+
+
+class Workers:
+    """The context of the engine, and a directory for what workers and driver exchange."""
+
+    def __init__(self, master: str, name: str, settings: dict[str, Any]) -> None:
+        self.engine = Context(master, name=name, **settings)
+        self.directory = tempfile.mkdtemp(prefix="glint-python-")
+        self.properties: dict[str, Optional[str]] = {}
+        self._numbers = itertools.count()
+        self._owner = os.getpid()
+        self.environment: dict[str, str] = {}
+        self._relays = [Relay(os.path.join(self.directory, "stdout"), 1),
+                        Relay(os.path.join(self.directory, "stderr"), 2)]
+
+    def close(self) -> None:
+        if self._owner != os.getpid():
+            return
+        try:
+            self.engine.stop()
+        finally:
+            for relay in self._relays:
+                relay.close()
+            self._relays = []
+            shutil.rmtree(self.directory, ignore_errors=True)
+
+    def path(self, kind: str) -> str:
+        """A new name in the directory."""
+        return os.path.join(self.directory, f"{kind}-{next(self._numbers)}")
+
+    # ---- plans
+
+    def apply(self, data: Dataset, function: Function, output: str = "blocks",
+              block: int = 0) -> Dataset:
+        """Workers run the function on each partition. `block`: elements per block, 0 for some."""
+        import cloudpickle
+
+        number = next(self._numbers)
+        job = {"path": [os.path.abspath(p) for p in sys.path], "alias": _alias.installed(),
+               "input": data.form, "output": output, "block": block, "number": number,
+               "properties": dict(self.properties)}
+        try:
+            text = pickle.dumps(job, 5) + cloudpickle.dumps(function, 5)
+        except (TypeError, pickle.PicklingError) as error:
+            raise PicklingError(f"Could not serialize object: {error}") from error
+        path = os.path.join(self.directory, f"job-{number}")
+        with open(path, "wb") as file:
+            file.write(text)
+        made = self._pipe(data.rdd, [sys.executable, "-S", WORKER, path],
+                          data.form not in ("text", "lines"), output == "pairs")
+        result = Dataset(made, "buckets" if output == "pairs" else "blocks", data)
+        weakref.finalize(result, _remove, path)
+        return result
+
+    def blocks(self, data: Dataset, size: int = 0) -> Dataset:
+        if data.form == "blocks" and size == 0:
+            return data
+        return self.apply(data, identity, block=size)
+
+    def shuffle(self, data: Dataset, partitions: int) -> Dataset:
+        """Of records that _shuffle.write_places has made."""
+        ffi, lib = engine()
+        made = data.rdd.partitionBy(partitions)
+        made._set("glint_with_partitioner", ffi.addressof(lib, "GLINT_PARTITION_IN_KEY"), ffi.NULL)
+        return Dataset(made, "buckets", data)
+
+    def parallelize(self, slices: list[list[bytes]]) -> Dataset:
+        """A partition for each list of blocks."""
+        ffi, lib = engine()
+        most = max(map(len, slices), default=0) or 1
+        empty = pickle.dumps(())
+        blocks = [block for part in slices for block in part + [empty] * (most - len(part))]
+        g = self.engine._open()
+        memory = ffi.new("uint8_t[]", b"".join(blocks) + b"\0")
+        records = ffi.new("struct glint_record[]", len(blocks))
+        at = 0
+        for record, block in zip(records, blocks):
+            record.value.bytes.data, record.value.bytes.size = memory + at, len(block)
+            at += len(block)
+        schema = ffi.new("struct glint_schema *", {"key": lib.GLINT_NONE, "value": lib.GLINT_BYTES})
+        return Dataset(self.engine._rdd(lib.glint_parallelize, g, schema[0], records, len(blocks),
+                                        len(slices)), "blocks")
+
+    def _pipe(self, rdd: EngineRDD, words: list[str], records: bool, pairs: bool) -> EngineRDD:
+        ffi, lib = engine()
+        variables = {"PYTHONHASHSEED": "0", **self.environment}
+        argv = [ffi.new("char[]", cstring(word)) for word in words]
+        env = [ffi.new("char[]", cstring(f"{name}={text}")) for name, text in variables.items()]
+        schema = {"key": lib.GLINT_BYTES if pairs else lib.GLINT_NONE, "value": lib.GLINT_BYTES}
+        command = ffi.new("struct glint_command *", {
+            "argv": (argv_list := ffi.new("char *[]", [*argv, ffi.NULL])),
+            "env": (env_list := ffi.new("char *[]", [*env, ffi.NULL])),
+            "ok": (ok := ffi.new("int[]", [0, -1])),
+            "record_input": records, "record_output": True, "output": schema})
+        made = rdd._call("glint_pipe_command", command)
+        del argv_list, env_list, ok  # until the call has copied them
+        return made
+
+    # ---- actions
+
+    def collect(self, data: Dataset, most: int = -1) -> Iterator[Any]:
+        """The elements; `most`: of at most so many records."""
+        rows = self._action(lambda: data.rdd.collect() if most < 0 else data.rdd.take(most))
+        return itertools.chain.from_iterable(map(pickle.loads, rows))
+
+    def iterate(self, data: Dataset) -> Iterator[Any]:
+        """The elements, one partition after the other."""
+        rows = data.rdd.toLocalIterator()
+        while True:
+            row = self._action(lambda: next(rows, None))
+            if row is None:
+                return
+            yield from pickle.loads(row)
+
+    def _action(self, run: Callable[[], Any]) -> Any:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        try:
+            result = run()
+        except Error as error:
+            self._after()
+            raise self._failure(error) from None
+        except BaseException:
+            self._after()
+            raise
+        self._after()
+        return result
+
+    def _files(self, prefix: str) -> list[str]:
+        names = sorted(n for n in os.listdir(self.directory) if n.startswith(prefix)
+                       and not n.endswith(".tmp"))
+        return [os.path.join(self.directory, name) for name in names]
+
+    def _after(self) -> None:
+        for relay in self._relays:
+            relay.drain()
+        for path in self._files("added-"):
+            with open(path, "rb") as file:
+                values = pickle.load(file)
+            os.unlink(path)
+            add_from_task(values)
+
+    def _failure(self, error: Error) -> Exception:
+        """What a function raised, if it is that."""
+        paths = self._files("error-")
+        if not paths:
+            return error
+        with open(paths[0], "rb") as file:
+            text, pickled = pickle.load(file)
+        for path in paths:
+            _remove(path)
+        cause = None
+        try:
+            cause = pickle.loads(pickled) if pickled else None
+        except Exception:  # of a class that this process does not have
+            pass
+        return PythonException("\n" + text.rstrip("\n"), cause)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass

@@ -1,0 +1,86 @@
+"""Parts of an output directory, which workers write. A part gets its name by a rename when it is
+complete, and the directory when all parts are (SparkContext._save)."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, BinaryIO, Optional
+
+from .._worker import HEAD
+from .errors import not_here
+
+_CODECS = {"org.apache.hadoop.io.compress.GzipCodec": ".gz",
+           "org.apache.hadoop.io.compress.BZip2Codec": ".bz2",
+           "org.apache.hadoop.io.compress.DefaultCodec": ".deflate"}
+SavePart = Callable[[str, int, Iterable[Any]], None]
+
+
+def _write_part(path: str, ending: str, chunks: Iterable[bytes]) -> None:
+    temporary = f"{path}.{os.getpid()}.tmp"
+    with open(temporary, "xb") as file:
+        for chunk in _compressed(ending, chunks):
+            file.write(chunk)
+        file.flush()
+        os.fsync(file.fileno())
+    os.rename(temporary, path + ending)
+
+
+def _compressed(ending: str, chunks: Iterable[bytes]) -> Iterable[bytes]:
+    if ending == "":
+        return chunks
+    if ending == ".bz2":
+        import bz2
+
+        return _through(bz2.BZ2Compressor(), chunks)
+    import zlib
+
+    return _through(zlib.compressobj(wbits=31 if ending == ".gz" else 15), chunks)
+
+
+def _through(compressor: Any, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        yield compressor.compress(chunk)
+    yield compressor.flush()
+
+
+def _text(items: Iterable[Any]) -> Iterator[bytes]:
+    rest = iter(items)
+    while some := list(islice(rest, 1000)):
+        yield b"".join((x if isinstance(x, bytes) else str(x).encode("utf-8")) + b"\n"
+                       for x in some)
+
+
+def save_text_part(codec: Optional[str]) -> SavePart:
+    if codec is not None and codec not in _CODECS:
+        raise not_here(f"the codec {codec}", "use one of " + ", ".join(_CODECS))
+    ending = "" if codec is None else _CODECS[codec]
+    return lambda directory, split, items: _write_part(
+        os.path.join(directory, f"part-{split:05d}"), ending, _text(items))
+
+
+def save_pickle_part(size: int) -> SavePart:
+    def blocks(items: Iterable[Any]) -> Iterator[bytes]:
+        rest = iter(items)
+        while some := list(islice(rest, size or 1000)):
+            value = pickle.dumps(some, 5)
+            yield HEAD.pack(0, len(value)) + value
+
+    return lambda directory, split, items: _write_part(
+        os.path.join(directory, f"part-{split:05d}"), "", blocks(items))
+
+
+def read_pickle_part(path: str) -> Iterator[Any]:
+    with open(path, "rb") as file:
+        while head := file.read(HEAD.size):
+            yield from pickle.loads(_exactly(file, head, path))
+
+
+def _exactly(file: BinaryIO, head: bytes, path: str) -> bytes:
+    size = HEAD.unpack(head)[1] if len(head) == HEAD.size else -1
+    value = file.read(size) if size >= 0 else b""
+    if len(value) != size:
+        raise ValueError(f"{path} is no file of saveAsPickleFile of glint, or is damaged")
+    return value

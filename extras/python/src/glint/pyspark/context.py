@@ -1,0 +1,446 @@
+"""SparkContext: sources, shared values and settings. One at a time, as in PySpark."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import pickle
+import re
+import shutil
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, ClassVar, Optional
+
+from .accumulators import (
+    COMPLEX_ACCUMULATOR_PARAM,
+    FLOAT_ACCUMULATOR_PARAM,
+    INT_ACCUMULATOR_PARAM,
+    Accumulator,
+    AccumulatorParam,
+)
+from .broadcast import Broadcast
+from .conf import SparkConf
+from .errors import PySparkRuntimeError, PySparkTypeError, not_here
+from .files import SparkFiles
+from .rdd import RDD
+from ._data import Dataset, Workers
+from ._saving import SavePart, read_pickle_part
+
+VERSION = "4.3.0"  # of PySpark, whose interface this is
+defaults: dict[str, str] = {}  # settings of glint.submit
+_BLOCK_ITEMS = 1 << 10
+_ACCUMULATOR_PARAMS: list[tuple[type, AccumulatorParam[Any]]] = [
+    (int, INT_ACCUMULATOR_PARAM), (float, FLOAT_ACCUMULATOR_PARAM),
+    (complex, COMPLEX_ACCUMULATOR_PARAM)]
+
+
+class SparkContext:
+    """Runs plans in this process, and Python functions in workers that it starts."""
+
+    _active_spark_context: ClassVar[Optional[SparkContext]] = None
+    _lock: ClassVar[threading.RLock] = threading.RLock()
+    PACKAGE_EXTENSIONS = (".zip", ".egg", ".jar")
+
+    def __init__(
+        self, master: Optional[str] = None, appName: Optional[str] = None,
+        sparkHome: Optional[str] = None, pyFiles: Optional[list[str]] = None,
+        environment: Optional[dict[str, Any]] = None, batchSize: int = 0,
+        serializer: Any = None, conf: Optional[SparkConf] = None, gateway: Any = None,
+        jsc: Any = None, profiler_cls: Any = None, udf_profiler_cls: Any = None,
+        memory_profiler_cls: Any = None,
+    ) -> None:
+        from .. import _task
+
+        if _task.directory is not None:
+            raise PySparkRuntimeError("[CONTEXT_ONLY_VALID_ON_DRIVER] SparkContext can only be "
+                                      "created and accessed on the driver")
+        with SparkContext._lock:
+            if SparkContext._active_spark_context is not None:
+                raise ValueError("Cannot run multiple SparkContexts at once; existing "
+                                 f"{SparkContext._active_spark_context!r}")
+            self._start(master, appName, conf, environment)
+            SparkContext._active_spark_context = self
+        for path in pyFiles or []:
+            self.addPyFile(path)
+
+    def _start(self, master: Optional[str], name: Optional[str], conf: Optional[SparkConf],
+               environment: Optional[dict[str, Any]]) -> None:
+        self._conf = SparkConf() if conf is None else conf
+        if master:
+            self._conf.setMaster(master)
+        if name:
+            self._conf.setAppName(name)
+        self.master = self._conf.setIfMissing("spark.master", "local[*]").get("spark.master") or ""
+        self.appName = self._conf.setIfMissing("spark.app.name", "python").get("spark.app.name")
+        self.environment = dict(environment or {})
+        slots = _slots(self.master)
+        settings = {key[len("glint.") :]: value for key, value in self._conf.getAll()
+                    if key.startswith("glint.")}
+        self._workers: Any = Workers(f"local[{slots}]", self.appName or "python", settings)
+        self._workers.environment.update({k: str(v) for k, v in self.environment.items()})
+        for key, value in self._conf.getAll():
+            if key.startswith("spark.executorEnv."):
+                self._workers.environment[key[len("spark.executorEnv.") :]] = value
+        self._parallelism = int(self._conf.get("spark.default.parallelism") or slots)
+        self.startTime = int(time.time() * 1000)
+        self.applicationId = f"local-{self.startTime}"
+        self._checkpoint_dir: Optional[str] = None
+        self._numbers = iter(range(sys.maxsize))
+        self._accumulators = iter(range(sys.maxsize))
+        self._files: dict[str, str] = {}
+        self._archives: list[str] = []
+        self._tags: set[str] = set()
+        SparkFiles._root = os.path.join(self._workers.directory, "files")
+        os.mkdir(SparkFiles._root)
+
+    @classmethod
+    def getOrCreate(cls, conf: Optional[SparkConf] = None) -> SparkContext:
+        with SparkContext._lock:
+            if SparkContext._active_spark_context is None:
+                cls(conf=conf or SparkConf())
+            assert SparkContext._active_spark_context is not None
+            return SparkContext._active_spark_context
+
+    def stop(self) -> None:
+        workers, self._workers = self._workers, None
+        with SparkContext._lock:
+            if SparkContext._active_spark_context is self:
+                SparkContext._active_spark_context = None
+        if workers is not None:
+            workers.close()
+
+    def __enter__(self) -> SparkContext:
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], value: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.stop()
+
+    def __del__(self) -> None:
+        """stop() is for the program; atexit ends the engine's context if it forgets."""
+
+    def __repr__(self) -> str:
+        return f"<SparkContext master={self.master} appName={self.appName}>"
+
+    def __getnewargs__(self) -> Any:
+        raise PySparkRuntimeError(
+            "[CONTEXT_ONLY_VALID_ON_DRIVER] It appears that you are attempting to reference "
+            "SparkContext from a broadcast variable, action, or transformation. SparkContext can "
+            "only be used on the driver, not in code that it run on workers. For more information, "
+            "see SPARK-5063.")
+
+    __reduce__ = __getnewargs__
+
+    def _next_rdd_id(self) -> int:
+        if self._workers is None:
+            raise PySparkRuntimeError("the SparkContext is stopped")
+        return next(self._numbers)
+
+    # ---- properties
+
+    @property
+    def version(self) -> str:
+        return VERSION
+
+    @property
+    def uiWebUrl(self) -> Optional[str]:
+        return None
+
+    @property
+    def defaultParallelism(self) -> int:
+        return self._parallelism
+
+    @property
+    def defaultMinPartitions(self) -> int:
+        return min(self._parallelism, 2)
+
+    @property
+    def resources(self) -> dict[str, Any]:
+        return {}
+
+    def getConf(self) -> SparkConf:
+        conf = SparkConf(False)
+        conf.setAll(self._conf.getAll())
+        return conf
+
+    def sparkUser(self) -> str:
+        return getpass.getuser()
+
+    def setLogLevel(self, logLevel: str) -> None:
+        """Has no effect: glint has no log of this process."""
+
+    @classmethod
+    def setSystemProperty(cls, key: str, value: str) -> None:
+        defaults[key] = value
+
+    @classmethod
+    def getSystemProperty(cls, key: str) -> Optional[str]:
+        return defaults.get(key)
+
+    # ---- sources
+
+    def emptyRDD(self) -> RDD:
+        return RDD(self, lambda: self._workers.parallelize([[]]))
+
+    def range(self, start: int, end: Optional[int] = None, step: int = 1,
+              numSlices: Optional[int] = None) -> RDD:
+        first, last = (0, start) if end is None else (start, end)
+        return self.parallelize(range(first, last, step), numSlices)
+
+    def parallelize(self, c: Iterable[Any], numSlices: Optional[int] = None) -> RDD:
+        slices = self._parallelism if numSlices is None else int(numSlices)
+        if slices < 1:
+            raise ValueError("numSlices must be positive")
+        items: Sequence[Any] = c if isinstance(c, range) else list(c)
+        count = len(items)
+        parts = [items[count * i // slices : count * (i + 1) // slices] for i in range(slices)]
+        if isinstance(c, range):
+            blocks = [[pickle.dumps(part, 5)] for part in parts]
+        else:
+            blocks = [[_dumps(part[at : at + _BLOCK_ITEMS])
+                       for at in range(0, len(part), _BLOCK_ITEMS)] for part in parts]
+        return self._rdd(self._workers.parallelize(blocks))
+
+    def _rdd(self, data: Dataset) -> RDD:
+        return RDD(self, lambda: data)
+
+    def textFile(self, name: Any, minPartitions: Optional[int] = None,
+                 use_unicode: bool = True) -> RDD:
+        least = self.defaultMinPartitions if minPartitions is None else minPartitions
+        lines = self._workers.engine.textFile(_local(name), max(least, 1))
+        return self._rdd(Dataset(lines, "text" if use_unicode else "lines"))
+
+    def wholeTextFiles(self, path: Any, minPartitions: Optional[int] = None,
+                       use_unicode: bool = True) -> RDD:
+        pairs = self._rdd(Dataset(self._workers.engine.wholeTextFiles(_local(path)), "text pairs"))
+        return pairs.map(_with_uri if use_unicode else _encoded_with_uri)
+
+    def binaryFiles(self, path: Any, minPartitions: Optional[int] = None) -> RDD:
+        pairs = Dataset(self._workers.engine.binaryFiles(_local(path)), "binary pairs")
+        return self._rdd(pairs).map(_with_uri)
+
+    def binaryRecords(self, path: Any, recordLength: int) -> RDD:
+        records = self._workers.engine.binaryRecords(_local(path), recordLength)
+        return self._rdd(Dataset(records, "bytes"))
+
+    def pickleFile(self, name: str, minPartitions: Optional[int] = None) -> RDD:
+        """What RDD.saveAsPickleFile has saved."""
+        return self._pickle_parts(_local(name))
+
+    def _pickle_parts(self, path: str) -> RDD:
+        names = sorted(n for n in os.listdir(path) if not n.startswith(("_", ".")))
+        paths = [os.path.abspath(os.path.join(path, n)) for n in names]
+        return self.parallelize(paths, max(len(paths), 1)).flatMap(read_pickle_part)
+
+    def union(self, rdds: list[RDD]) -> RDD:
+        some = list(rdds)
+        while len(some) > 1:
+            last = some[-1:] if len(some) % 2 == 1 else []
+            some = [a.union(b) for a, b in zip(some[::2], some[1::2])] + last
+        return some[0]
+
+    # ---- shared values
+
+    def broadcast(self, value: Any) -> Broadcast[Any]:
+        if isinstance(value, (RDD, SparkContext)):
+            value.__getnewargs__()
+        return Broadcast(self._workers.path("broadcast"), value, self)
+
+    def accumulator(self, value: Any,
+                    accum_param: Optional[AccumulatorParam[Any]] = None) -> Accumulator[Any]:
+        if accum_param is None:
+            found = [param for kind, param in _ACCUMULATOR_PARAMS if isinstance(value, kind)]
+            if not found:
+                raise PySparkTypeError(f"No default accumulator param for type {type(value)}")
+            accum_param = found[0]
+        return Accumulator(next(self._accumulators), value, accum_param)
+
+    def addFile(self, path: str, recursive: bool = False) -> None:
+        source = _local(path)
+        target = os.path.join(SparkFiles._root, os.path.basename(source.rstrip("/")))
+        if os.path.isdir(source):
+            if not recursive:
+                raise PySparkRuntimeError(f"Added directory {path} and recursive is not true")
+            shutil.copytree(source, target, dirs_exist_ok=True)
+        else:
+            shutil.copy2(source, target)
+        self._files["file:" + os.path.abspath(source)] = target
+
+    @property
+    def listFiles(self) -> list[str]:
+        return [path for path in self._files if path not in self._archives]
+
+    def addPyFile(self, path: str) -> None:
+        self.addFile(path)
+        target = os.path.join(SparkFiles._root, os.path.basename(path))
+        place = target if path.lower().endswith(self.PACKAGE_EXTENSIONS) else SparkFiles._root
+        if place not in sys.path:
+            sys.path.insert(1, place)
+        import importlib
+
+        importlib.invalidate_caches()
+
+    def addArchive(self, path: str) -> None:
+        source, _, name = path.partition("#")
+        source = _local(source)
+        target = os.path.join(SparkFiles._root, name or os.path.basename(source))
+        shutil.unpack_archive(source, target)
+        self._archives.append("file:" + os.path.abspath(source))
+
+    @property
+    def listArchives(self) -> list[str]:
+        return list(self._archives)
+
+    def setCheckpointDir(self, dirName: str) -> None:
+        self._checkpoint_dir = os.path.join(_local(dirName), str(uuid.uuid4()))
+
+    def getCheckpointDir(self) -> Optional[str]:
+        return self._checkpoint_dir
+
+    # ---- jobs
+
+    def runJob(self, rdd: RDD, partitionFunc: Callable[[Iterator[Any]], Iterable[Any]],
+               partitions: Optional[Sequence[int]] = None, allowLocal: bool = False) -> list[Any]:
+        if partitions is None:
+            return rdd.mapPartitions(partitionFunc).collect()
+        wanted = frozenset(partitions)
+
+        def each(split: int, items: Iterator[Any]) -> list[Any]:
+            return [(split, list(partitionFunc(items)))] if split in wanted else []
+
+        found = dict(rdd._values(each))
+        return [x for split in partitions for x in found[split]]
+
+    def _save(self, rdd: RDD, path: str, part: SavePart) -> None:
+        """A directory of parts, which appears when it is complete."""
+        target = os.path.abspath(_local(path))
+        if os.path.lexists(target):
+            raise FileExistsError(f"Output directory file:{target} already exists")
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        attempt = os.path.join(os.path.dirname(target),
+                               f".{os.path.basename(target)}.{uuid.uuid4().hex}.tmp")
+        os.mkdir(attempt)
+
+        def each(split: int, items: Iterator[Any]) -> list[Any]:
+            part(attempt, split, items)
+            return []
+
+        try:
+            list(self._workers.collect(rdd._apply(each)))
+            with open(os.path.join(attempt, "_SUCCESS"), "wb"):
+                pass
+            os.rename(attempt, target)
+        except BaseException:
+            shutil.rmtree(attempt, ignore_errors=True)
+            raise
+
+    def setLocalProperty(self, key: str, value: Optional[str]) -> None:
+        self._workers.properties[key] = value
+
+    def getLocalProperty(self, key: str) -> Optional[str]:
+        value: Optional[str] = self._workers.properties.get(key)
+        return value
+
+    def setJobDescription(self, value: str) -> None:
+        self.setLocalProperty("spark.job.description", value)
+
+    def setJobGroup(self, groupId: str, description: str, interruptOnCancel: bool = False) -> None:
+        self.setLocalProperty("spark.jobGroup.id", groupId)
+        self.setJobDescription(description)
+
+    def setInterruptOnCancel(self, interruptOnCancel: bool) -> None:
+        self.setLocalProperty("spark.job.interruptOnCancel", str(interruptOnCancel).lower())
+
+    def addJobTag(self, tag: str) -> None:
+        _check_tag(tag)
+        self._tags.add(tag)
+
+    def removeJobTag(self, tag: str) -> None:
+        _check_tag(tag)
+        self._tags.discard(tag)
+
+    def getJobTags(self) -> set[str]:
+        return set(self._tags)
+
+    def clearJobTags(self) -> None:
+        self._tags.clear()
+
+    def cancelAllJobs(self) -> None:
+        """Ends the running action, from another thread."""
+        from .._engine import engine
+
+        _, lib = engine()
+        if self._workers.engine._busy:
+            lib.glint_interrupt(self._workers.engine._g, lib.GLINT_E_INTERRUPTED)
+
+    def cancelJobGroup(self, groupId: str) -> None:
+        if self.getLocalProperty("spark.jobGroup.id") == groupId:
+            self.cancelAllJobs()
+
+    def cancelJobsWithTag(self, tag: str) -> None:
+        if tag in self._tags:
+            self.cancelAllJobs()
+
+    def show_profiles(self) -> None:
+        raise PySparkRuntimeError("'spark.python.profile' configuration must be set to 'true' to "
+                                  "enable Python profile.")
+
+    def dump_profiles(self, path: str) -> None:
+        self.show_profiles()
+
+    def statusTracker(self) -> Any:
+        raise not_here("SparkContext.statusTracker", "use glint status, or the page of a job")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NOT_HERE:
+            raise not_here(f"SparkContext.{name}", "use textFile, binaryFiles or pickleFile; "
+                           "Hadoop's formats need the JVM")
+        raise AttributeError(f"'SparkContext' object has no attribute {name!r}")
+
+
+_NOT_HERE = ("sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD", "hadoopFile", "hadoopRDD")
+
+
+def _slots(master: str) -> int:
+    if master == "local":
+        return 1
+    found = re.fullmatch(r"local\[(\*|\d+)(?:\s*,\s*\d+)?\]", master)
+    if found is None:
+        raise not_here(f"the master {master!r}", "Python functions run on local[N] or local[*]")
+    return len(os.sched_getaffinity(0)) if found[1] == "*" else int(found[1])
+
+
+def _dumps(items: Sequence[Any]) -> bytes:
+    try:
+        return pickle.dumps(items, 5)
+    except (pickle.PicklingError, AttributeError, TypeError):  # of classes of __main__
+        import cloudpickle
+
+        return cloudpickle.dumps(items, 5)  # type: ignore[no-any-return]
+
+
+def _local(path: Any) -> Any:
+    """file: URIs as paths."""
+    if not isinstance(path, str):
+        return path
+    return ",".join(re.sub(r"^file:(//)?(?=/)", "", one) for one in path.split(","))
+
+
+def _with_uri(pair: tuple[str, Any]) -> tuple[str, Any]:
+    return "file:" + os.path.abspath(pair[0]) if "://" not in pair[0] else pair[0], pair[1]
+
+
+def _encoded_with_uri(pair: tuple[str, str]) -> tuple[str, bytes]:
+    path, text = _with_uri(pair)
+    return path, text.encode("utf-8")
+
+
+def _check_tag(tag: str) -> None:
+    if not tag:
+        raise ValueError("Spark job tag cannot be an empty string.")
+    if "," in tag:
+        raise ValueError("Spark job tag cannot contain ','.")

@@ -1,0 +1,42 @@
+"""Exceptions, with the names of pyspark.errors."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+
+class PySparkException(Exception):
+    """The base of all."""
+
+
+class PySparkRuntimeError(PySparkException, RuntimeError):
+    pass
+
+
+class PySparkValueError(PySparkException, ValueError):
+    pass
+
+
+class PySparkTypeError(PySparkException, TypeError):
+    pass
+
+
+class PySparkNotImplementedError(PySparkException, NotImplementedError):
+    pass
+
+
+class PicklingError(PySparkException):
+    """A function or value that cannot be sent to workers."""
+
+
+class PythonException(PySparkException):
+    """A function failed in a worker. The text ends with its traceback; `__cause__` is what it
+    raised, if that can be pickled."""
+
+    def __init__(self, text: str, cause: Optional[BaseException] = None) -> None:
+        super().__init__(text)
+        self.__cause__ = cause
+
+
+def not_here(name: str, instead: str) -> PySparkNotImplementedError:
+    return PySparkNotImplementedError(f"{name} is not part of glint: {instead}")

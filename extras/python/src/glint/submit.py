@@ -1,0 +1,53 @@
+"""Runs a program of PySpark, unchanged, with glint in its place:
+
+    python -m glint.submit [--master local[N]] [--conf NAME=VALUE] [--py-files LIST] FILE [ARGUMENT...]
+
+FILE says `from pyspark import SparkContext`; whether PySpark is installed makes no difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+from typing import Optional
+
+from . import _alias
+
+
+def main(arguments: Optional[list[str]] = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m glint.submit", allow_abbrev=False)
+    parser.add_argument("--master", help="local, local[N] or local[*], which is the default")
+    parser.add_argument("--name", help="of the application")
+    parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--py-files", default="", metavar="LIST",
+                        help="modules and zip files, with commas between them")
+    parser.add_argument("--timeout", metavar="TIME", help="of the job, as 10m")
+    parser.add_argument("--memory", metavar="BYTES", help="of the engine, as 2G")
+    parser.add_argument("file")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    options = parser.parse_args(arguments)
+    _alias.install()
+    from .pyspark.context import defaults
+
+    for setting in options.conf:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            parser.error(f"--conf {setting}: NAME=VALUE is needed")
+        defaults[name] = value
+    given = {"spark.master": options.master, "spark.app.name": options.name,
+             "glint.timeout": options.timeout, "glint.memory": options.memory}
+    defaults.update({name: value for name, value in given.items() if value is not None})
+    for path in filter(None, options.py_files.split(",")):
+        path = os.path.abspath(path)
+        sys.path.insert(0, path if path.endswith((".zip", ".egg")) else os.path.dirname(path))
+    if not os.path.exists(options.file):
+        parser.error(f"{options.file} does not exist")
+    sys.argv = [options.file, *options.arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.file)))
+    runpy.run_path(options.file, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
