@@ -22,7 +22,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> Optional[importlib.machinery.ModuleSpec]:
         if fullname != NAME and not fullname.startswith(NAME + "."):
             return None
-        real = TARGET + fullname[len(NAME) :]
+        real = _target(fullname)
         if importlib.util.find_spec(real) is None:
             raise NotImplementedError(
                 f"{fullname} is not part of glint, which has Spark's RDDs: use pyspark for it"
@@ -30,10 +30,15 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        return importlib.import_module(TARGET + spec.name[len(NAME) :])
+        return importlib.import_module(_target(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
         """It is executed already, under its own name."""
+
+
+def _target(name: str) -> str:
+    """PySpark has its modules of RDDs in pyspark.core, too."""
+    return TARGET + name[len(NAME) :].replace(".core", "", 1)
 
 
 def install() -> None:

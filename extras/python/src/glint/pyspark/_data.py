@@ -31,10 +31,16 @@ class Dataset:
     """`form` is what _worker.READERS calls it. It keeps those that it descends from, because their
     files are needed when it is computed."""
 
-    def __init__(self, rdd: EngineRDD, form: str, *parents: Dataset) -> None:
+    def __init__(self, rdd: EngineRDD, form: str, *parents: Dataset, origin: str = "") -> None:
         self.rdd = rdd
         self.form = form
         self.parents = parents
+        self.origin = origin or f"records of {form}"
+
+    def lineage(self) -> Iterator[Dataset]:
+        yield self
+        for parent in self.parents:
+            yield from parent.lineage()
 
 
 def identity(_: int, items: Iterator[Any]) -> Iterator[Any]:
@@ -162,7 +168,8 @@ class Workers:
             at += len(block)
         schema = ffi.new("struct glint_schema *", {"key": lib.GLINT_NONE, "value": lib.GLINT_BYTES})
         return Dataset(self.engine._rdd(lib.glint_parallelize, g, schema[0], records, len(blocks),
-                                        len(slices)), "blocks")
+                                        len(slices)), "blocks",
+                       origin="ParallelCollectionRDD")
 
     def _pipe(self, rdd: EngineRDD, words: list[str], records: bool, pairs: bool) -> EngineRDD:
         ffi, lib = engine()

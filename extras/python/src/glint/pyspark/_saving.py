@@ -61,15 +61,16 @@ def save_text_part(codec: Optional[str]) -> SavePart:
         os.path.join(directory, f"part-{split:05d}"), ending, _text(items))
 
 
-def save_pickle_part(size: int) -> SavePart:
-    def blocks(items: Iterable[Any]) -> Iterator[bytes]:
-        rest = iter(items)
-        while some := list(islice(rest, size or 1000)):
-            value = pickle.dumps(some, 5)
-            yield HEAD.pack(0, len(value)) + value
+def _pickled(items: Iterable[Any], size: int) -> Iterator[bytes]:
+    rest = iter(items)
+    while some := list(islice(rest, size)):
+        value = pickle.dumps(some, 5)
+        yield HEAD.pack(0, len(value)) + value
 
+
+def save_pickle_part(size: int) -> SavePart:
     return lambda directory, split, items: _write_part(
-        os.path.join(directory, f"part-{split:05d}"), "", blocks(items))
+        os.path.join(directory, f"part-{split:05d}"), "", _pickled(items, size or 1000))
 
 
 def read_pickle_part(path: str) -> Iterator[Any]:

@@ -32,6 +32,7 @@ from ._saving import SavePart, read_pickle_part
 
 VERSION = "4.3.0"  # of PySpark, whose interface this is
 defaults: dict[str, str] = {}  # settings of glint.submit
+properties: dict[str, str] = {"SPARK_SUBMIT": "true"}
 _BLOCK_ITEMS = 1 << 10
 _ACCUMULATOR_PARAMS: list[tuple[type, AccumulatorParam[Any]]] = [
     (int, INT_ACCUMULATOR_PARAM), (float, FLOAT_ACCUMULATOR_PARAM),
@@ -175,16 +176,20 @@ class SparkContext:
 
     @classmethod
     def setSystemProperty(cls, key: str, value: str) -> None:
-        defaults[key] = value
+        properties[key] = value
+        if key.startswith("spark."):
+            defaults[key] = value
 
     @classmethod
     def getSystemProperty(cls, key: str) -> Optional[str]:
-        return defaults.get(key)
+        return properties.get(key)
 
     # ---- sources
 
     def emptyRDD(self) -> RDD:
-        return RDD(self, lambda: self._workers.parallelize([[]]))
+        empty = RDD(self, lambda: self._workers.parallelize([[]]))
+        empty._is_empty = True
+        return empty
 
     def range(self, start: int, end: Optional[int] = None, step: int = 1,
               numSlices: Optional[int] = None) -> RDD:

@@ -23,7 +23,7 @@ from .._shuffle import portable_hash
 from ._data import Dataset, identity
 from ._sampling import RangeSampler, Sampler, StratifiedSampler, sample_fraction
 from ._saving import save_pickle_part, save_text_part
-from .errors import PySparkRuntimeError, PySparkValueError, not_here
+from .errors import PySparkRuntimeError, not_here
 from .resultiterable import ResultIterable
 from .statcounter import StatCounter
 from .storagelevel import StorageLevel
@@ -86,12 +86,14 @@ class RDD:
         self.is_checkpointed = False
         self._level = StorageLevel.NONE
         self._local_checkpoint = False
+        self._is_empty = False  # for its repr
         self._checkpoint_file: Optional[str] = None
         self._id = ctx._next_rdd_id()
         self._name: Optional[str] = None
 
     def __repr__(self) -> str:
-        return f"{self._name + ' ' if self._name else ''}RDD[{self._id}] of {self.ctx!r}"
+        kind = "EmptyRDD" if self._is_empty else "PythonRDD"
+        return f"{self._name + ' ' if self._name else ''}{kind}[{self._id}] of {self.ctx!r}"
 
     def __getnewargs__(self) -> Any:
         raise PySparkRuntimeError(
@@ -163,9 +165,10 @@ class RDD:
         return self
 
     def toDebugString(self) -> Optional[bytes]:
-        kind = "PythonRDD" if self._function is not None else "RDD"
-        return (f"({self.getNumPartitions()}) {kind}[{self._id}] at "
-                "ParallelCollectionRDD or input").encode()
+        source = self._source()
+        lines = [f"({self.getNumPartitions()}) PythonRDD[{self._id}] of {source.form}",
+                 *(f" |  {data.origin}" for data in source.lineage())]
+        return "\n".join(lines).encode()
 
     def getNumPartitions(self) -> int:
         if self._made is not None:
@@ -177,6 +180,9 @@ class RDD:
 
     def persist(self, storageLevel: StorageLevel = StorageLevel.MEMORY_ONLY) -> RDD:
         """What does not fit into a quarter of the memory is written to disk, or computed again."""
+        if self.is_cached and storageLevel != self._level:
+            raise PySparkRuntimeError("Cannot change storage level of an RDD after it was already "
+                                      "assigned a level")
         self.is_cached, self._level = True, storageLevel
         if self._made is not None:
             self._persist()
@@ -292,7 +298,7 @@ class RDD:
 
     def sample(self, withReplacement: bool, fraction: float, seed: Optional[int] = None) -> RDD:
         if not fraction >= 0:
-            raise PySparkValueError("Fraction must be nonnegative.")
+            raise ValueError("Fraction must be nonnegative.")
         return self._then(Sampler(withReplacement, fraction, seed), True)
 
     def sampleByKey(self, withReplacement: bool, fractions: dict[Any, float],
@@ -303,10 +309,10 @@ class RDD:
 
     def randomSplit(self, weights: Sequence[float], seed: Optional[int] = None) -> list[RDD]:
         if not all(w >= 0 for w in weights):
-            raise PySparkValueError("Weights must be nonnegative")
+            raise ValueError("Weights must be nonnegative")
         total = float(sum(weights))
         if not total > 0:
-            raise PySparkValueError("Sum of weights must be positive")
+            raise ValueError("Sum of weights must be positive")
         bounds = [0.0]
         for weight in weights:
             bounds.append(bounds[-1] + weight / total)
@@ -366,7 +372,7 @@ class RDD:
 
     def coalesce(self, numPartitions: int, shuffle: bool = False) -> RDD:
         if not numPartitions > 0:
-            raise PySparkValueError("Number of partitions must be positive.")
+            raise ValueError("Number of partitions must be positive.")
 
         def made() -> Dataset:
             if shuffle:  # records are spread, so they must be small
@@ -391,7 +397,7 @@ class RDD:
         """Of the partitions of a shuffle."""
         if numPartitions is not None:
             if numPartitions < 1:
-                raise PySparkValueError("Number of partitions must be positive.")
+                raise ValueError("Number of partitions must be positive.")
             return numPartitions
         if self.ctx._conf.contains("spark.default.parallelism"):
             return self.ctx.defaultParallelism
@@ -619,9 +625,9 @@ class RDD:
                    seed: Optional[int] = None) -> list[Any]:
         most = sys.maxsize - int(10.0 * math.sqrt(sys.maxsize))
         if num < 0:
-            raise PySparkValueError("Sample size cannot be negative.")
+            raise ValueError("Sample size cannot be negative.")
         if num > most:
-            raise PySparkValueError(f"Sample size cannot be greater than {most}.")
+            raise ValueError(f"Sample size cannot be greater than {most}.")
         count = self.count() if num > 0 else 0
         if count == 0:
             return []
@@ -653,7 +659,7 @@ class RDD:
     def treeReduce(self, f: Callable[[Any, Any], Any], depth: int = 2) -> Any:
         g = function_of(f, "treeReduce")
         if depth < 1:
-            raise PySparkValueError(f"Depth cannot be smaller than 1 but got {depth}.")
+            raise ValueError(f"Depth cannot be smaller than 1 but got {depth}.")
 
         def merge(x: tuple[Any, bool], y: tuple[Any, bool]) -> tuple[Any, bool]:
             if x[1] or y[1]:
@@ -677,7 +683,7 @@ class RDD:
     def treeAggregate(self, zeroValue: Any, seqOp: Callable[[Any, Any], Any],
                       combOp: Callable[[Any, Any], Any], depth: int = 2) -> Any:
         if depth < 1:
-            raise PySparkValueError(f"Depth cannot be smaller than 1 but got {depth}.")
+            raise ValueError(f"Depth cannot be smaller than 1 but got {depth}.")
         parts: float = self.getNumPartitions()
         partial = self.mapPartitions(lambda items: [reduce(seqOp, items, zeroValue)])
         scale = max(int(math.ceil(pow(parts, 1.0 / depth))), 2)
@@ -745,7 +751,7 @@ class RDD:
 
     def takeOrdered(self, num: int, key: Optional[Callable[[Any], Any]] = None) -> list[Any]:
         if num < 0:
-            raise PySparkValueError("top N cannot be negative.")
+            raise ValueError("top N cannot be negative.")
         if num == 0:
             return []
         some = self._values(lambda _, items: heapq.nsmallest(num, items, key))
@@ -785,7 +791,7 @@ class RDD:
         from ._histogram import estimate_distinct, registers_of
 
         if relativeSD < 0.000017:
-            raise PySparkValueError("relativeSD should be greater than 0.000017")
+            raise ValueError("relativeSD should be greater than 0.000017")
         bits = max(4, int(math.ceil(2 * math.log2(1.054 / relativeSD))))
         parts = self._values(lambda _, items: [registers_of(items, bits)])
         return estimate_distinct(bytes(map(max, *parts, bytes(1 << bits))), bits)
