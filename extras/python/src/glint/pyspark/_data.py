@@ -209,7 +209,8 @@ class Workers:
             result = run()
         except Error as error:
             self._after()
-            raise self._failure(error) from None
+            failure = self._failure(error)
+            raise failure from failure.__cause__
         except BaseException:
             self._after()
             raise

@@ -107,11 +107,11 @@ class SparkContext:
             return SparkContext._active_spark_context
 
     def stop(self) -> None:
-        workers, self._workers = self._workers, None
+        workers, self._workers = self._workers, _Stopped()
         with SparkContext._lock:
             if SparkContext._active_spark_context is self:
                 SparkContext._active_spark_context = None
-        if workers is not None:
+        if isinstance(workers, Workers):
             workers.close()
 
     def __enter__(self) -> SparkContext:
@@ -137,8 +137,6 @@ class SparkContext:
     __reduce__ = __getnewargs__
 
     def _next_rdd_id(self) -> int:
-        if self._workers is None:
-            raise PySparkRuntimeError("the SparkContext is stopped")
         return next(self._numbers)
 
     # ---- properties
@@ -237,8 +235,8 @@ class SparkContext:
         return self._pickle_parts(_local(name))
 
     def _pickle_parts(self, path: str) -> RDD:
-        names = sorted(n for n in os.listdir(path) if not n.startswith(("_", ".")))
-        paths = [os.path.abspath(os.path.join(path, n)) for n in names]
+        paths = [os.path.abspath(os.path.join(one, n)) for one in path.split(",")
+                 for n in sorted(os.listdir(one)) if not n.startswith(("_", "."))]
         return self.parallelize(paths, max(len(paths), 1)).flatMap(read_pickle_part)
 
     def union(self, rdds: list[RDD]) -> RDD:
@@ -405,6 +403,13 @@ class SparkContext:
             raise not_here(f"SparkContext.{name}", "use textFile, binaryFiles or pickleFile; "
                            "Hadoop's formats need the JVM")
         raise AttributeError(f"'SparkContext' object has no attribute {name!r}")
+
+
+class _Stopped:
+    """In place of the workers."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise PySparkRuntimeError("the SparkContext is stopped")
 
 
 _NOT_HERE = ("sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD", "hadoopFile", "hadoopRDD")

@@ -86,7 +86,7 @@ class SparkSession:
 
         def getOrCreate(self) -> SparkSession:
             session = SparkSession._active
-            if session is None or session._sc._workers is None:
+            if session is None or SparkContext._active_spark_context is not session._sc:
                 conf = SparkConf()
                 conf.setAll(list(self._options.items()))
                 session = SparkSession(SparkContext.getOrCreate(conf))

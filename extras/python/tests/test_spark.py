@@ -1,0 +1,350 @@
+"""glint.pyspark: Python functions in workers. What PySpark gives is in spark/docstrings.py; here is
+what its docstrings do not say: types of keys, order, lifetimes and faults."""
+
+from __future__ import annotations
+
+import decimal
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+from typing import Any
+
+import glint
+from glint.pyspark import SparkConf, SparkContext, SparkFiles, StorageLevel, TaskContext
+from glint.pyspark.errors import PySparkRuntimeError, PythonException
+
+
+class Point:
+    """Equal points have different pickles."""
+
+    def __init__(self, x: int, note: str) -> None:
+        self.x, self.note = x, note
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Point) and self.x == other.x
+
+    def __hash__(self) -> int:
+        return hash(self.x)
+
+
+class WithContext(unittest.TestCase):
+    sc: Any
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.sc = SparkContext("local[2]", "tests")
+
+    @classmethod
+    def tearDownClass(cls) -> None:
+        cls.sc.stop()
+
+
+class Elements(WithContext):
+    def test_any_type_travels(self) -> None:
+        items = [None, True, 1, 1 << 100, 1.5, "é\n", b"\0\n", (1, [2]), {"a": {3}}, Ellipsis,
+                 decimal.Decimal("1.10")]
+        self.assertEqual(self.sc.parallelize(items, 3).map(lambda x: x).collect(), items)
+
+    def test_lines(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "lines")
+            text = "".join(f"{'é' * (i % 40)} {i}\n" for i in range(20000)) + "x" * 600000 + "\nend"
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            lines = self.sc.textFile(path, 3)
+            self.assertEqual(lines.map(lambda x: x).collect(), text.split("\n"))
+            self.assertEqual(self.sc.textFile(path, use_unicode=False).collect(),
+                             text.encode().split(b"\n"))
+            self.assertEqual(lines.union(lines).count(), 2 * 20002)
+
+    def test_large_element(self) -> None:
+        large = self.sc.parallelize([5 << 20, 1], 1).map(lambda n: b"x" * n)
+        self.assertEqual([len(x) for x in large.collect()], [5 << 20, 1])
+        self.assertEqual(large.map(lambda x: (1, x)).groupByKey().mapValues(len).collect(),
+                         [(1, 2)])
+
+    def test_take_computes_little(self) -> None:
+        added = self.sc.accumulator(0)
+
+        def count(x: int) -> int:
+            added.add(1)
+            return x
+
+        self.assertEqual(self.sc.parallelize(range(1000), 10).map(count).take(3), [0, 1, 2])
+        self.assertLess(added.value, 500)
+
+    def test_partitions_after_union_and_coalesce(self) -> None:
+        def tag(i: int, items: Any) -> list[Any]:
+            return [(i, list(items))]
+
+        five = self.sc.parallelize(range(5), 5).mapPartitionsWithIndex(tag)
+        self.assertEqual(five.coalesce(2).mapPartitionsWithIndex(tag).collect(), [
+            (0, [(0, [0]), (1, [1])]), (1, [(2, [2]), (3, [3]), (4, [4])])])
+        self.assertEqual(five.union(five).getNumPartitions(), 10)
+
+
+class Keys(WithContext):
+    def counts(self, keys: list[Any]) -> list[int]:
+        pairs = self.sc.parallelize(keys, 3).map(lambda k: (k, 1))
+        return sorted(n for _, n in pairs.reduceByKey(lambda a, b: a + b).collect())
+
+    def test_equal_as_in_python(self) -> None:
+        self.assertEqual(self.counts([1, 1.0, True, 2, 0.0, -0.0, False, "1", b"1"]),
+                         [1, 1, 1, 3, 3])
+        self.assertEqual(self.counts([(1, None), (1.0, None), (True, None)]), [3])
+        self.assertEqual(self.counts([None, None, "é", "é", 1 << 70, float(1 << 70)]), [2, 2, 2])
+
+    def test_of_user_classes(self) -> None:
+        self.assertEqual(self.counts([Point(1, "a"), Point(1, "b" * 50), Point(2, "c")]), [1, 2])
+
+    def test_unhashable(self) -> None:
+        with self.assertRaisesRegex(PythonException, "unhashable type: 'list'"):
+            self.counts([[1]])
+
+    def test_many_keys_and_values_in_order(self) -> None:
+        pairs = self.sc.parallelize(range(300000), 3).map(lambda i: (i % 70001, i))
+        grouped = pairs.groupByKey(2).mapValues(list).collectAsMap()
+        self.assertEqual(len(grouped), 70001)
+        self.assertTrue(all(values == list(range(k, 300000, 70001))
+                            for k, values in grouped.items()))
+        added = pairs.reduceByKey(lambda a, b: a + b, 2).collectAsMap()
+        self.assertEqual(added, {k: sum(values) for k, values in grouped.items()})
+
+    def test_partition_by_keeps_order(self) -> None:
+        parts = self.sc.parallelize([(i % 5, i) for i in range(50)], 4).partitionBy(
+            3, lambda key: key).glom().collect()
+        self.assertEqual(parts, [[(i % 5, i) for i in range(50) if i % 5 % 3 == p]
+                                 for p in range(3)])
+
+    def test_sort_is_stable(self) -> None:
+        pairs = [(i * 7919 % 100, i) for i in range(5000)]
+        rdd = self.sc.parallelize(pairs, 4)
+        for ascending in (True, False):
+            self.assertEqual(rdd.sortByKey(ascending, 3).collect(),
+                             sorted(pairs, key=lambda p: p[0], reverse=not ascending))
+        self.assertEqual(rdd.sortBy(lambda p: (-p[0], p[1])).first(), min(
+            pairs, key=lambda p: (-p[0], p[1])))
+        self.assertEqual(self.sc.emptyRDD().map(lambda x: (x, 1)).sortByKey().collect(), [])
+
+    def test_joins(self) -> None:
+        a = self.sc.parallelize([(1, "a"), (2, "b"), (2, "c")], 2)
+        b = self.sc.parallelize([(2.0, "x"), (3, "y")], 3)
+        self.assertEqual(sorted(a.join(b).collect()), [(2, ("b", "x")), (2, ("c", "x"))])
+        self.assertEqual(sorted(a.leftOuterJoin(b).collect()),
+                         [(1, ("a", None)), (2, ("b", "x")), (2, ("c", "x"))])
+        self.assertEqual(sorted(a.rightOuterJoin(b).collect()),
+                         [(2, ("b", "x")), (2, ("c", "x")), (3, (None, "y"))])
+        self.assertEqual(len(a.fullOuterJoin(b).collect()), 4)
+        self.assertEqual(a.subtractByKey(b).collect(), [(1, "a")])
+
+    def test_the_same_in_any_shape(self) -> None:
+        seen = []
+        for parts in (1, 8):
+            rdd = self.sc.parallelize(range(1000), parts).map(lambda i: (i % 37, i))
+            seen.append(sorted(rdd.aggregateByKey([], lambda a, v: [*a, v],
+                                                  lambda a, b: a + b, 4).collect()))
+        self.assertEqual(seen[0], seen[1])
+
+
+class Shared(WithContext):
+    def test_broadcast(self) -> None:
+        table = self.sc.broadcast({1: "one"})
+        self.assertEqual(self.sc.parallelize([1], 1).map(lambda x: table.value[x]).collect(),
+                         ["one"])
+        table.destroy()
+        with self.assertRaises(Exception):
+            self.sc.parallelize([1], 1).map(lambda x: table.value[x]).collect()
+
+    def test_accumulators_count_successful_tasks(self) -> None:
+        added = self.sc.accumulator(0)
+        rdd = self.sc.parallelize(range(10), 4)
+        rdd.foreach(lambda x: added.add(x))
+        self.assertEqual(added.value, 45)
+        with self.assertRaises(PythonException):
+            self.sc.parallelize([1], 1).foreach(lambda x: (added.add(x), 1 // 0))
+        self.assertEqual(added.value, 45)
+
+    def test_persisted_is_computed_once(self) -> None:
+        computed = self.sc.accumulator(0)
+
+        def count(x: int) -> int:
+            computed.add(1)
+            return x
+
+        rdd = self.sc.parallelize(range(10), 2).map(count).persist(StorageLevel.DISK_ONLY)
+        self.assertEqual((rdd.count(), rdd.map(lambda x: x + 1).sum()), (10, 55))
+        self.assertEqual(computed.value, 10)
+        rdd.unpersist()
+        self.assertEqual((rdd.count(), computed.value), (10, 20))
+
+    def test_files_and_modules(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "spark_test_module.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("def f(x): return x * 3\n")
+            self.sc.addPyFile(path)
+
+            def use(x: int) -> Any:
+                import spark_test_module  # type: ignore[import-not-found]
+
+                with open(SparkFiles.get("spark_test_module.py"), encoding="utf-8") as file:
+                    return spark_test_module.f(x), len(file.read())
+
+            self.assertEqual(self.sc.parallelize([1], 1).map(use).collect(), [(3, 23)])
+
+    def test_saved_text(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "out")
+            rdd = self.sc.parallelize(["a", 1, b"\xff"], 2)
+            rdd.saveAsTextFile(path)
+            self.assertEqual(sorted(os.listdir(path)), ["_SUCCESS", "part-00000", "part-00001"])
+            self.assertEqual(self.sc.textFile(path, use_unicode=False).collect(),
+                             [b"a", b"1", b"\xff"])
+            with self.assertRaises(FileExistsError):
+                rdd.saveAsTextFile(path)
+            with self.assertRaises(PythonException):
+                rdd.map(lambda x: x + 1).saveAsTextFile(os.path.join(directory, "bad"))
+            self.assertEqual(os.listdir(directory), ["out"])
+
+    def test_what_is_not_here_says_so(self) -> None:
+        rdd = self.sc.parallelize([1])
+        for call in (lambda: rdd.barrier(), lambda: rdd.toDF(), lambda: self.sc.sequenceFile("x"),
+                     lambda: rdd.saveAsTextFile("/nowhere/x", "org.example.Codec")):
+            with self.assertRaisesRegex(NotImplementedError, "is not part of glint: "):
+                call()
+
+    def test_only_in_the_driver(self) -> None:
+        sc, rdd = self.sc, self.sc.parallelize([1])
+        for captured in (sc, rdd):
+            with self.assertRaisesRegex(PySparkRuntimeError, "VALID_ON_DRIVER"):
+                rdd.map(lambda x, captured=captured: x).collect()
+
+
+class Faults(WithContext):
+    def tearDown(self) -> None:
+        self.assertEqual(self.sc.parallelize(range(3), 2).map(lambda x: x + 1).collect(),
+                         [1, 2, 3], "the context works after an error")
+        self.assertEqual(sorted(n for n in os.listdir(self.sc._workers.directory)
+                                if n.startswith(("error", "added"))), [])
+
+    def fails(self, f: Any) -> Any:
+        with self.assertRaises((PythonException, glint.Error)) as caught:
+            self.sc.parallelize([1], 1).map(f).collect()
+        return caught.exception
+
+    def test_exception(self) -> None:
+        def divide(x: int) -> float:
+            return x / 0
+
+        error = self.fails(divide)
+        self.assertIsInstance(error.__cause__, ZeroDivisionError)
+        self.assertRegex(str(error), r"(?s)test_spark\.py.*in divide.*return x / 0.*ZeroDivision")
+
+    def test_stop_iteration_is_no_end(self) -> None:
+        self.assertIn("StopIteration", str(self.fails(lambda x: next(iter(())))))
+
+    def test_exit(self) -> None:
+        self.assertIn("sys.exit(3)", str(self.fails(lambda x: sys.exit(3))))
+
+    def test_killed(self) -> None:
+        error = self.fails(lambda x: os.kill(os.getpid(), signal.SIGKILL))
+        self.assertEqual(error.name, "COMMAND_KILLED")
+
+    def test_crash(self) -> None:
+        def crash(x: int) -> None:
+            import ctypes
+
+            ctypes.string_at(0)
+
+        error = self.fails(crash)
+        self.assertEqual(error.name, "COMMAND_KILLED")
+        self.assertIn("Fatal Python error: Segmentation fault", error.cause)
+
+    def test_fork(self) -> None:
+        def fork(x: int) -> int:
+            os.fork()
+            return x
+
+        self.assertEqual(self.sc.parallelize(range(4), 2).map(fork).collect(), [0, 1, 2, 3])
+
+    def test_not_for_a_worker(self) -> None:
+        def nested(x: int) -> Any:
+            return SparkContext("local[1]")
+
+        self.assertIn("CONTEXT_ONLY_VALID_ON_DRIVER", str(self.fails(nested)))
+
+
+class Lifetimes(unittest.TestCase):
+    def test_one_context_at_a_time(self) -> None:
+        with SparkContext("local[1]") as sc:
+            with self.assertRaisesRegex(ValueError, "Cannot run multiple SparkContexts"):
+                SparkContext("local[1]")
+            self.assertIs(SparkContext.getOrCreate(), sc)
+            directory = sc._workers.directory
+        self.assertFalse(os.path.exists(directory))
+        with self.assertRaisesRegex(PySparkRuntimeError, "stopped"):
+            sc.parallelize([1])
+
+    def test_job_files_are_freed(self) -> None:
+        with SparkContext("local[1]") as sc:
+            for _ in range(3):
+                sc.parallelize([1]).map(lambda x: (x, 1)).reduceByKey(lambda a, b: a).collect()
+            left = [n for n in os.listdir(sc._workers.directory) if n.startswith("job")]
+            self.assertEqual(left, [])
+
+    def test_settings(self) -> None:
+        conf = SparkConf().setMaster("local[3]").set("glint.memory", "256M")
+        with SparkContext(conf=conf, environment={"A": "b"}) as sc:
+            self.assertEqual((sc.defaultParallelism, sc.master), (3, "local[3]"))
+            self.assertEqual(sc.parallelize([1], 1).map(
+                lambda _: (os.environ["A"], os.environ["PYTHONHASHSEED"],
+                           TaskContext.get().partitionId())).collect(), [("b", "0", 0)])
+        self.assertIsNone(TaskContext.get())
+        with self.assertRaises(NotImplementedError):
+            SparkContext("yarn")
+
+    def run_program(self, text: str, *options: str) -> subprocess.CompletedProcess[str]:
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "program.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(textwrap.dedent(text))
+            return subprocess.run([sys.executable, "-m", "glint.submit", *options, path, "x"],
+                                  capture_output=True, text=True, check=False, timeout=120)
+
+    def test_submit(self) -> None:
+        done = self.run_program("""
+            import sys
+            from pyspark import SparkContext
+            from pyspark.resultiterable import ResultIterable
+            from pyspark.sql import SparkSession
+            spark = SparkSession.builder.appName("a").getOrCreate()
+            sc = spark.sparkContext
+            def shout(x):
+                print("in the worker", flush=True)
+                return x.upper() + sys.argv[1] if False else x.upper()
+            print(sc.parallelize(["a"], 1).map(shout).collect(), sc.master, sys.argv[1:])
+            spark.stop()
+            """, "--master", "local[2]")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, "in the worker\n['A'] local[2] ['x']\n")
+
+    def test_submit_refuses_what_is_not_here(self) -> None:
+        done = self.run_program("from pyspark.ml import Pipeline")
+        self.assertIn("NotImplementedError: pyspark.ml is not part of glint", done.stderr)
+
+    def test_timeout(self) -> None:
+        done = self.run_program("""
+            from pyspark import SparkContext
+            with SparkContext() as sc:
+                sc.parallelize([1], 1).map(lambda x: [0 for _ in iter(int, 1)]).collect()
+            """, "--timeout", "1s", "--master", "local[1]")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("glint._errors.Error: E", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
