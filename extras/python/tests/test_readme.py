@@ -3,6 +3,8 @@
 import os
 import pathlib
 import re
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -40,8 +42,8 @@ class Readme(unittest.TestCase):
         place = {"ids": ["tt1", "tt2"], "other_ids": ["tt2", "none"], "another": another}
         page = README.read_text(encoding="utf-8")
         examples = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
-        self.assertEqual(len(examples), 3)
-        for example in examples:
+        self.assertEqual(len(examples), 4)
+        for example in examples[1:]:
             exec(compile(example, str(README), "exec"), place)  # pylint: disable=exec-used
         self.assertEqual(place["result"].counters["rows read"], 2)
         self.assertEqual(sorted(self.words("counts")), sorted("a 2 is 2 it 1 rose 2".split()))
@@ -49,6 +51,16 @@ class Readme(unittest.TestCase):
         self.assertIn("CARMENCITA", self.words("upper"))
         self.assertEqual(list(place["mask"]), [True, False])
         self.assertTrue("tt9" in place["both"] and "tt1" in place["both"])
+
+
+    def test_word_count_of_spark(self):
+        """It begins the page, and needs no change."""
+        page = README.read_text(encoding="utf-8")
+        program = re.search(r"^```python\n(.*?)^```", page, re.M | re.S)[1]
+        pathlib.Path("wordcount.py").write_text(program, encoding="utf-8")
+        done = subprocess.run([sys.executable, "-m", "glint.submit", "wordcount.py"], check=True,
+                              capture_output=True, text=True)
+        self.assertEqual(done.stdout, "a: 2\nis: 2\nit: 1\nrose: 2\n")
 
 
 if __name__ == "__main__":
