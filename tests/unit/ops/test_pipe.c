@@ -315,6 +315,122 @@ static struct glint_rdd *make_numbers(struct glint *g, void *arg)
         glint_parallelize(g, (struct glint_schema)GLINT_ELEMENTS(GLINT_I64), &one, 1, 1), arg);
 }
 
+/* ---- Records */
+
+static struct glint_rdd *pipe_records(struct glint_rdd *rdd, const struct plan *p,
+                                      struct glint_schema output)
+{
+    const struct glint_command command = {
+        .argv = p->argv, .record_input = true, .record_output = true, .output = output};
+    return glint_pipe_command(rdd, &command);
+}
+
+static struct glint_rdd *make_record_pairs(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return pipe_records(glint_key_value_text_file(g, p->path, ','), p,
+                        (struct glint_schema)GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT));
+}
+
+static struct glint_rdd *make_record_elements(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return pipe_records(glint_text_file(g, p->path), p,
+                        (struct glint_schema)GLINT_ELEMENTS(GLINT_TEXT));
+}
+
+Test(pipe, cat_gives_the_same_records)
+{
+    struct plan p = {.argv = {"cat"}};
+    struct table lines = lines_make(LINES, &p);
+    const uint64_t split_bytes[] = {0, 65536};
+    for (int i = 0; i < 2; i++) {
+        const struct fixture base = {.split_bytes = split_bytes[i]};
+        plan_expect(make_record_elements, &p, &base, &lines);
+    }
+    table_free(&lines);
+}
+
+Test(pipe, records_have_keys)
+{
+    struct plan p = {.argv = {"cat"}};
+    struct table pairs = {.schema = {GLINT_TEXT, GLINT_TEXT}};
+    table_add(&pairs, bytes("a", 1), bytes("b", 1));
+    table_add(&pairs, bytes("", 0), bytes("c,d", 3));
+    table_add(&pairs, bytes("e", 1), bytes("", 0));
+    scratch_write("input", "a,b\n,c,d\ne\n", 11);
+    scratch_path("input", p.path);
+    plan_expect(make_record_pairs, &p, NULL, &pairs);
+    table_free(&pairs);
+}
+
+Test(pipe, output_that_is_no_records_is_an_error)
+{
+    static const struct {
+        const char *printed, *cause;
+    } cases[] = {{"printf 'x'", "ends in a record"},
+                 {"printf '\\0\\0\\0\\0\\2\\0\\0\\0x'", "ends in a record"},
+                 {"printf '\\1\\0\\0\\0\\1\\0\\0\\0xy'", "has a key"}};
+    scratch_write("input", "a\n", 2);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct plan p = {.argv = {"sh", "-c", cases[i].printed}};
+        scratch_path("input", p.path);
+        plan_expect_error(make_record_elements, &p, NULL, GLINT_E_COMMAND_FAILED, cases[i].cause);
+    }
+}
+
+static struct glint_rdd *make_placed(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    struct glint_record records[3];
+    for (uint32_t i = 0; i < 3; i++)
+        records[i] =
+            (struct glint_record){.key = {.bytes = {(const uint8_t *)p->argv[i], 5}},
+                                  .value = {.bytes = {(const uint8_t *)p->argv[i] + 4, 1}}};
+    struct glint_rdd *rdd = glint_parallelize(
+        g, (struct glint_schema)GLINT_PAIRS(GLINT_BYTES, GLINT_BYTES), records, 3, 2);
+    rdd = glint_with_partitioner(glint_partition_by(rdd, 3), &GLINT_PARTITION_IN_KEY, NULL);
+    return glint_values(rdd);
+}
+
+Test(pipe, a_key_names_its_partition)
+{
+    struct plan p = {.argv = {"\0\0\0\2a", "\0\0\0\0b", "\0\0\0\1c"}};
+    struct table values = {.schema = {GLINT_NONE, GLINT_BYTES}};
+    table_add(&values, none(), bytes("b", 1));
+    table_add(&values, none(), bytes("c", 1));
+    table_add(&values, none(), bytes("a", 1));
+    plan_expect(make_placed, &p, NULL, &values);
+    table_free(&values);
+    p.argv[1] = "\0\0\0\3b";
+    plan_expect_error(make_placed, &p, NULL, GLINT_E_FUNCTION_FAILED, "one of 3 partitions");
+}
+
+static struct glint_rdd *make_record_numbers(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return pipe_records(glint_text_file(g, p->path), p,
+                        (struct glint_schema)GLINT_ELEMENTS(GLINT_I64));
+}
+
+static struct glint_rdd *make_record_combine(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return glint_pipe_command(
+        glint_key_value_text_file(g, p->path, ','),
+        &(const struct glint_command){.argv = p->argv, .combine = true, .record_input = true});
+}
+
+Test(pipe, records_of_numbers_are_rejected)
+{
+    struct plan p = {.argv = {"cat"}};
+    scratch_write("input", "a\n", 2);
+    scratch_path("input", p.path);
+    plan_expect_error(make_record_numbers, &p, NULL, GLINT_E_PLAN_ARGUMENT,
+                      "the output must be text or bytes");
+    plan_expect_error(make_record_combine, &p, NULL, GLINT_E_PLAN_ARGUMENT, "combine is for lines");
+}
+
 Test(pipe, misuse_is_rejected)
 {
     struct plan p = {.argv = {"cat"}};

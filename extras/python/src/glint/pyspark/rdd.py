@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import islice
+from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from .. import _shuffle
@@ -90,6 +91,8 @@ class RDD:
         self._checkpoint_file: Optional[str] = None
         self._id = ctx._next_rdd_id()
         self._name: Optional[str] = None
+
+    __class_getitem__ = classmethod(GenericAlias)  # programs annotate RDD[T]
 
     def __repr__(self) -> str:
         kind = "EmptyRDD" if self._is_empty else "PythonRDD"
