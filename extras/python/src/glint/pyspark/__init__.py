@@ -6,12 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .._shuffle import portable_hash
     from .accumulators import Accumulator, AccumulatorParam
     from .broadcast import Broadcast
     from .conf import SparkConf
     from .context import SparkContext
     from .files import SparkFiles
-    from .rdd import RDD, portable_hash
+    from .rdd import RDD
     from .statcounter import StatCounter
     from .storagelevel import StorageLevel
     from .taskcontext import BarrierTaskContext, TaskContext

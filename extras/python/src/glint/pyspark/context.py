@@ -81,7 +81,7 @@ class SparkContext:
         slots = _slots(self.master)
         settings = {key[len("glint.") :]: value for key, value in self._conf.getAll()
                     if key.startswith("glint.")}
-        self._workers: Any = Workers(f"local[{slots}]", self.appName or "python", settings)
+        self._workers = Workers(f"local[{slots}]", self.appName or "python", settings)
         self._workers.environment.update({k: str(v) for k, v in self.environment.items()})
         for key, value in self._conf.getAll():
             if key.startswith("spark.executorEnv."):
@@ -107,7 +107,8 @@ class SparkContext:
             return SparkContext._active_spark_context
 
     def stop(self) -> None:
-        workers, self._workers = self._workers, _Stopped()
+        workers: Any = self._workers
+        self._workers = _Stopped()  # type: ignore[assignment]
         with SparkContext._lock:
             if SparkContext._active_spark_context is self:
                 SparkContext._active_spark_context = None
@@ -345,8 +346,7 @@ class SparkContext:
         self._workers.properties[key] = value
 
     def getLocalProperty(self, key: str) -> Optional[str]:
-        value: Optional[str] = self._workers.properties.get(key)
-        return value
+        return self._workers.properties.get(key)
 
     def setJobDescription(self, value: str) -> None:
         self.setLocalProperty("spark.job.description", value)

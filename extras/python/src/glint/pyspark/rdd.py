@@ -92,7 +92,7 @@ class RDD:
         self._id = ctx._next_rdd_id()
         self._name: Optional[str] = None
 
-    __class_getitem__ = classmethod(GenericAlias)  # programs annotate RDD[T]
+    __class_getitem__: Any = classmethod(GenericAlias)  # programs annotate RDD[T]
 
     def __repr__(self) -> str:
         kind = "EmptyRDD" if self._is_empty else "PythonRDD"
@@ -435,7 +435,8 @@ class RDD:
         most = max(100, 3 * ranges * SAMPLE_PER_RANGE // max(self.getNumPartitions(), 1))
 
         def sampled(split: int, pairs: Iterator[Any]) -> list[Any]:
-            chosen, seen, rand = [], 0, random.Random(split)
+            chosen: list[Any] = []
+            seen, rand = 0, random.Random(split)
             for key, _ in pairs:
                 seen += 1
                 if len(chosen) < most:
@@ -446,7 +447,8 @@ class RDD:
 
         keys = [(keyfunc(key), weight) for some, weight in self._values(sampled) for key in some]
         keys.sort(key=lambda pair: pair[0])
-        total, passed, bounds = sum(weight for _, weight in keys), 0.0, []
+        total, passed = sum(weight for _, weight in keys), 0.0
+        bounds: list[Any] = []
         for key, weight in keys:
             passed += weight
             while len(bounds) < ranges - 1 and passed * ranges >= total * (len(bounds) + 1):
