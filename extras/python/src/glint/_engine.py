@@ -157,6 +157,7 @@ struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitio
 struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
                                          const struct glint_function *function,
                                          struct glint_args *args);
+struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes);
 uint32_t glint_partitions(struct glint_rdd *rdd);
 struct glint_schema glint_schema(const struct glint_rdd *rdd);
 

@@ -75,7 +75,9 @@ def inputs(directory: str) -> dict[str, tuple[list[str], Compare]]:
 
 
 def output_of(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
+    variables = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables,
+                          timeout=TIMEOUT_S)
     if done.returncode != 0:
         raise RuntimeError(f"{command} exited with {done.returncode}\n{done.stderr[-3000:]}")
     return done.stdout

@@ -34,6 +34,7 @@ VERSION = "4.3.0"  # of PySpark, whose interface this is
 defaults: dict[str, str] = {}  # settings of glint.submit
 properties: dict[str, str] = {"SPARK_SUBMIT": "true"}
 _BLOCK_ITEMS = 1 << 10
+_SPLIT_BYTES = 32 << 20  # of a local file in Spark: a worker combines more than in small splits
 _ACCUMULATOR_PARAMS: list[tuple[type, AccumulatorParam[Any]]] = [
     (int, INT_ACCUMULATOR_PARAM), (float, FLOAT_ACCUMULATOR_PARAM),
     (complex, COMPLEX_ACCUMULATOR_PARAM)]
@@ -216,6 +217,7 @@ class SparkContext:
                  use_unicode: bool = True) -> RDD:
         least = self.defaultMinPartitions if minPartitions is None else minPartitions
         lines = self._workers.engine.textFile(_local(name), max(least, 1))
+        lines._set("glint_with_split_bytes", _SPLIT_BYTES)
         return self._rdd(Dataset(lines, "text" if use_unicode else "lines"))
 
     def wholeTextFiles(self, path: Any, minPartitions: Optional[int] = None,
