@@ -52,7 +52,8 @@ class Elements(WithContext):
     def test_lines(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "lines")
-            text = "".join(f"{'é' * (i % 40)} {i}\n" for i in range(20000)) + "x" * 600000 + "\nend"
+            text = "".join(f"{'é' * (i % 40)} {i}\n" for i in range(20000))
+            text += "x" * 600000 + "\nend"
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             lines = self.sc.textFile(path, 3)

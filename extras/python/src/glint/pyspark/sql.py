@@ -48,7 +48,9 @@ class DataFrameReader:
     def text(self, paths: Any, wholetext: bool = False, **options: Any) -> Lines:
         if wholetext or options:
             raise not_here("read.text with options", "use SparkContext.wholeTextFiles or textFile")
-        return Lines(self._context.textFile(paths if isinstance(paths, str) else ",".join(paths)))
+        # One partition for a small file, as in Spark.
+        text = paths if isinstance(paths, str) else ",".join(paths)
+        return Lines(self._context.textFile(text, 1))
 
     def __getattr__(self, name: str) -> Any:
         raise not_here(f"DataFrameReader.{name}", "use SparkContext.textFile, or PySpark itself")
