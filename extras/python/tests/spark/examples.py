@@ -56,7 +56,8 @@ def inputs(directory: str) -> dict[str, tuple[list[str], Compare]]:
             file.write("\n".join(rows) + "\n")
         return path
 
-    words = [" ".join(rand.choice("a bb ccc é dddd".split()) for _ in range(8)) for _ in range(500)]
+    some = "a bb ccc é dddd".split()
+    words = [" ".join(rand.choice(some) for _ in range(8)) for _ in range(500)]
     ints = [" ".join(str(rand.randrange(-999, 999)) for _ in range(5)) for _ in range(200)]
     edges = [f"{rand.randrange(30)} {rand.randrange(30)}" for _ in range(100)]
     points = [f"{c + rand.random()} {c - rand.random()}" for c in (0, 50, 100) for _ in range(30)]
