@@ -486,7 +486,8 @@ struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines, char delimiter
  * out. With `count` paths, such as user.id, tags[0].name or the JSON pointer /user/id, a row is the
  * byte 0x1e, the line, and for each path the byte 0x1f and the value there as text: a number as it
  * is in the line, null as nothing. A line without a value there, with an object or array there, or
- * with one of these bytes in the value, is a bad row. Text outputs then have of such rows the line,
+ * with one of these bytes in the value, is a bad row. A path after the byte 0x1e gives the value as
+ * JSON, a text in quotes, also an object or array. Text outputs then have of such rows the line,
  * and other rows are CSV with commas, or with a tab between key and value. `paths` is copied.
  * Called again, replaces the paths. `lines` as for glint_with_header. Returns `lines`. */
 struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct glint_slice *paths,

@@ -157,6 +157,8 @@ int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path);
 
 /* Checks now, instead of when an action saves there, that `path` can become an output. */
 int glint_reserve_output(struct glint *g, const char *path);
+/* Whether `path` is the output whose parts go to standard output, one after another. */
+bool glint_is_stdout(const struct glint *g, const char *path);
 
 /* Returns the sum of a counter over all actions so far; 0 if no task has counted it. "bad rows" is
  * the total of its parts "bad rows: REASON". */

@@ -52,8 +52,16 @@ static int json_rows_open(struct json_rows *j, struct glint_slice pointers)
 static uint64_t row_bytes_max(const struct json_rows *j, struct glint_slice line)
 {
     uint64_t size = 1 + line.size;
-    for (uint32_t i = 0; i < j->paths.count; i++) size += 2 + j->values[i].raw.size;
+    for (uint32_t i = 0; i < j->paths.count; i++) size += 4 + j->values[i].raw.size;
     return size;
+}
+
+/* The value as it is in the line. */
+static struct glint_slice raw_value(const struct json_value *v)
+{
+    const bool text = v->kind == JSON_KIND_TEXT;
+    assert(v->raw.data != NULL);
+    return (struct glint_slice){v->raw.data - text, v->raw.size + 2 * text};
 }
 
 /* Appends the value to the row, and passes *at. Returns NULL, or why the row is bad. */
@@ -63,12 +71,19 @@ static const char *put_json_value(const struct json_rows *j, uint32_t path, uint
     uint64_t size = v->raw.size;
     const bool missing = v->kind == JSON_KIND_MISSING;
     if (missing && !nulls_have_missing(j->nulls)) return j->missing[path];
-    if (v->kind == JSON_KIND_CONTAINER) return j->container[path];
-    if (v->unpaired) return j->unpaired[path];
+    const bool raw = j->paths.items[path].raw;
+    if (v->kind == JSON_KIND_CONTAINER && (!raw || size == 0)) return j->container[path];
+    if (v->unpaired && !raw) return j->unpaired[path];
     *(*at)++ = CSV_SEPARATOR;
     if (missing || v->kind == JSON_KIND_NULL) {
         if (missing) glint_counter_add(j->task, j->missing_values, 1);
         if (j->nulls.data != NULL) *(*at)++ = ROW_NULL;
+        return NULL;
+    }
+    if (raw) {
+        const struct glint_slice text = raw_value(v);
+        memcpy(*at, text.data, text.size);
+        *at += text.size;
         return NULL;
     }
     if (size == 0) return NULL;

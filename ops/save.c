@@ -156,7 +156,8 @@ int save_text_run(struct action *a, const struct glint_column_form *form)
     if (columns > 0) pack_u64(&p, form->empty_is_null);
     for (uint32_t i = 0; i < columns; i++) {
         pack_text(&p, form->columns[i].name);
-        pack_text(&p, form->columns[i].type);
+        const char *const type = form->columns[i].type;
+        pack_text(&p, type != NULL && *type == '+' ? "+" : type); /* its parts do not matter */
     }
     a->params = (struct glint_slice){p.out.data, p.out.size};
     int r = p.failed ? error_no_memory(&g->error) : run_action_of_rdd(a);

@@ -3,6 +3,7 @@
  * is its result: the driver commits all of them or none. */
 #include "engine/base/text.h"
 #include "engine/input/arrow_builder.h"
+#include "engine/input/arrow_type.h"
 #include "engine/input/column_file.h"
 #include "engine/input/csv.h"
 #include "engine/records/pack.h"
@@ -28,7 +29,8 @@ struct column_output {
     struct format_output output;
     struct format_writer *writer;
     struct arrow_builder *builders;
-    int64_t rows; /* in the builders */
+    uint32_t built; /* of them are initialized */
+    int64_t rows;   /* in the builders */
     uint64_t bytes;
 };
 
@@ -42,6 +44,7 @@ struct column_save {
     uint32_t bloom_count;
     uint32_t count;
     struct arrow_field *fields;
+    struct ArrowSchema *schemas; /* theirs */
     uint32_t output_count, opened;
     struct column_output *outputs;
     struct save *saves; /* theirs */
@@ -68,8 +71,8 @@ static int check_compression(struct glint *g, enum glint_column_format format)
 /* Parts of such files, one after another, are none. */
 static int check_not_stdout(struct glint *g, const char *const *paths, uint32_t count)
 {
-    for (uint32_t i = 0; g->config.stdout_output != NULL && i < count; i++)
-        if (strcmp(paths[i], g->config.stdout_output) == 0)
+    for (uint32_t i = 0; i < count; i++)
+        if (glint_is_stdout(g, paths[i]))
             return glint_abort(g, GLINT_E_USAGE,
                                "add --output-format csv or jsonl, or name a directory",
                                "files of columns cannot be written to standard output");
@@ -93,9 +96,17 @@ static bool pack_form(struct packer *p, const struct glint *g, const struct glin
     pack_u64(p, form->empty_is_null);
     for (uint32_t i = 0; i < form->count; i++) {
         pack_text(p, form->columns[i].name);
-        pack_text(p, form->columns[i].type);
+        const char *const type = form->columns[i].type;
+        pack_bytes(p, (struct glint_slice){(const uint8_t *)type, type != NULL ? strlen(type) : 0});
     }
     return !p->failed;
+}
+
+/* The schema of an output without any partition is in a file without rows. */
+static struct glint_rdd *with_partition(struct glint_rdd *rows)
+{
+    const bool none = glint_partitions(rows) == 0 && !context_failed(rows->g);
+    return none ? glint_parallelize(rows->g, rows->schema, NULL, 0, 1) : rows;
 }
 
 static int save_columns(struct glint_rdd *rows, enum glint_type key, const char *const *paths,
@@ -112,6 +123,8 @@ static int save_columns(struct glint_rdd *rows, enum glint_type key, const char 
     if (check_not_stdout(g, paths, count) != 0 || check_compression(g, form->format) != 0 ||
         format_library_load(&g->error) == NULL)
         return g->error.code;
+    rows = with_partition(rows);
+    if (rows == NULL || context_failed(g)) return g->error.code;
     struct packer p = {.failed = false};
     const bool packed = pack_form(&p, g, form);
     struct action a = {.op = &op_save_as_column_file,
@@ -166,26 +179,39 @@ static void change_to_parquet_format(char *format)
     if (strcmp(format, "tts") == 0 || strncmp(format, "tss:", 4) == 0) format[2] = 'm';
 }
 
-/* Types that are not built are text. */
+/* Reads the type of a column; one that is not built is text. */
+static int read_column(struct column_save *s, struct unpacker *u, uint32_t i)
+{
+    char name[PATH_MAX];
+    struct glint_task *task = s->task;
+    assert(i < s->count);
+    unpack_text(u, name, sizeof name);
+    const struct glint_slice text = unpack_bytes(u);
+    char *type = task_alloc(task, text.size + 1);
+    if (type == NULL) return GLINT_E_NO_MEMORY;
+    if (text.size > 0) memcpy(type, text.data, text.size);
+    type[text.size] = '\0';
+    void (*const change)(char *) = s->kind == FORMAT_PARQUET ? change_to_parquet_format : NULL;
+    struct ArrowSchema *schema = &s->schemas[i];
+    struct arrow_field *field = &s->fields[i];
+    const char *problem = arrow_type_read(name, type, change, &task->arena, schema);
+    if (problem == NULL) problem = arrow_field_read(schema, &task->arena, field);
+    if (problem == NULL && arrow_can_build(field)) return 0;
+    const char *as = problem != NULL ? "u" : arrow_built_format(field);
+    problem = arrow_type_read(name, as, NULL, &task->arena, schema);
+    if (problem == NULL) problem = arrow_field_read(schema, &task->arena, field);
+    if (problem == NULL) return 0;
+    return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a column: %s", problem);
+}
+
 static int read_fields(struct column_save *s, struct unpacker *u)
 {
-    char name[PATH_MAX], type[256];
     struct glint_task *task = s->task;
     s->fields = task_alloc(task, s->count * sizeof *s->fields);
-    if (s->fields == NULL) return GLINT_E_NO_MEMORY;
-    for (uint32_t i = 0; i < s->count; i++) {
-        unpack_text(u, name, sizeof name);
-        unpack_text(u, type, sizeof type);
-        struct ArrowSchema schema = {.format = type, .name = name};
-        const char *problem = arrow_field_read(&schema, &task->arena, &s->fields[i]);
-        if (problem != NULL || !arrow_can_build(&s->fields[i]))
-            schema.format = problem != NULL ? "u" : arrow_built_format(&s->fields[i]);
-        else if (s->kind == FORMAT_PARQUET)
-            change_to_parquet_format(type);
-        problem = arrow_field_read(&schema, &task->arena, &s->fields[i]);
-        if (problem != NULL)
-            return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a column: %s", problem);
-    }
+    s->schemas = task_alloc(task, s->count * sizeof *s->schemas);
+    if (s->fields == NULL || s->schemas == NULL) return GLINT_E_NO_MEMORY;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (read_column(s, u, i) != 0) return task->error.code;
     return unpack_is_complete(u)
                ? 0
                : error_set(&task->error, GLINT_E_PROTOCOL, NULL, "an output has wrong columns");
@@ -220,14 +246,12 @@ static int create_writer(struct column_save *s, struct column_output *o)
     assert(s->count > 0 && o->writer == NULL);
     struct glint_task *task = s->task;
     o->builders = task_alloc(task, s->count * sizeof *o->builders);
-    struct ArrowSchema *children = task_alloc(task, s->count * sizeof *children);
     struct ArrowSchema **pointers = task_alloc(task, s->count * sizeof *pointers);
-    if (o->builders == NULL || children == NULL || pointers == NULL) return GLINT_E_NO_MEMORY;
+    if (o->builders == NULL || pointers == NULL) return GLINT_E_NO_MEMORY;
     for (uint32_t i = 0; i < s->count; i++) {
-        o->builders[i] = (struct arrow_builder){.field = &s->fields[i]};
-        children[i] = (struct ArrowSchema){
-            .format = s->fields[i].format, .name = s->fields[i].name, .flags = ARROW_FLAG_NULLABLE};
-        pointers[i] = &children[i];
+        if (!arrow_builder_init(&o->builders[o->built++], &s->fields[i]))
+            return error_no_memory(&task->error);
+        pointers[i] = &s->schemas[i];
     }
     const struct ArrowSchema schema = {
         .format = "+s", .name = "", .n_children = s->count, .children = pointers};
@@ -383,8 +407,7 @@ static void column_save_close(void *state)
     for (uint32_t i = 0; i < s->opened; i++) {
         struct column_output *o = &s->outputs[i];
         s->library->destroy(o->writer);
-        for (uint32_t c = 0; o->builders != NULL && c < s->count; c++)
-            arrow_builder_fini(&o->builders[c]);
+        for (uint32_t c = 0; c < o->built; c++) arrow_builder_fini(&o->builders[c]);
         o->save->finished = finished;
         save_close(o->save);
     }

@@ -69,6 +69,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     list->saved = g->saved;
     if (g->config.cluster == NULL && g->config.stage == NULL && !g->config.explain)
         list->spool = &g->spool;
+    list->schemas = &g->schemas;
     list->cancelled = g->runner->cancel_file(g->driver);
     list->nul_is_text = g->config.nul_is_text;
     const bool fed =

@@ -23,6 +23,14 @@ void json_end(struct json *j, char bracket)
     j->after_value = true;
 }
 
+static void append_json_unit(struct json *j, uint32_t code)
+{
+    char text[8];
+    const bool fits = text_format(text, sizeof text, "\\u%04x", code);
+    assert(fits);
+    append_json_bytes(j, text, 6);
+}
+
 static void append_json_escaped(struct json *j, uint32_t code)
 {
     /* Pairs: the byte, and its escape letter. */
@@ -35,20 +43,21 @@ static void append_json_escaped(struct json *j, uint32_t code)
         append_json_bytes(j, text, 2);
         return;
     }
-    bool fits = text_format(text, sizeof text, "\\u%04x", code);
-    assert(fits); /* all control characters are below U+10000 */
-    append_json_bytes(j, text, 6);
+    append_json_unit(j, code); /* all control characters are below U+10000 */
 }
 
-static void append_json_quoted(struct json *j, const void *data, uint64_t size)
+/* Invalid bytes become U+FFFD, one per byte, so that the output is always valid JSON; if `exact`,
+ * half of a surrogate pair, U+DC80 to U+DCFF. */
+static void append_json_quoted(struct json *j, const void *data, uint64_t size, bool exact)
 {
     append_json_bytes(j, "\"", 1);
     const uint8_t *p = data;
     for (uint64_t i = 0; i < size;) {
-        /* Invalid bytes become U+FFFD, one per byte, so that the output is always valid JSON. */
         unsigned n = utf8_size(p + i, size - i);
         uint32_t code = utf8_code(p + i, n);
-        if (n == 0)
+        if (n == 0 && exact)
+            append_json_unit(j, 0xdc00 + p[i]);
+        else if (n == 0)
             append_json_bytes(j, "\xef\xbf\xbd", 3);
         else if (code == '"' || code == '\\' || utf8_is_control(code))
             append_json_escaped(j, code);
@@ -63,7 +72,7 @@ static void begin_json_value(struct json *j, const char *name)
 {
     if (j->after_value) append_json_bytes(j, ",", 1);
     if (name != NULL) {
-        append_json_quoted(j, name, strlen(name));
+        append_json_quoted(j, name, strlen(name), false);
         append_json_bytes(j, ":", 1);
     }
     j->after_value = true;
@@ -80,7 +89,13 @@ void json_begin(struct json *j, const char *name, char bracket)
 void json_text(struct json *j, const char *name, const void *data, uint64_t size)
 {
     begin_json_value(j, name);
-    append_json_quoted(j, data, size);
+    append_json_quoted(j, data, size, false);
+}
+
+void json_bytes(struct json *j, const char *name, const void *data, uint64_t size)
+{
+    begin_json_value(j, name);
+    append_json_quoted(j, data, size, true);
 }
 
 static void append_json_literal(struct json *j, const char *name, const char *text)

@@ -22,6 +22,9 @@ struct json {
 void json_begin(struct json *j, const char *name, char bracket);
 void json_end(struct json *j, char bracket);
 void json_text(struct json *j, const char *name, const void *data, uint64_t size);
+/* The same, but each byte that is not UTF-8 is an escape of half a surrogate pair, \udc80 to
+ * \udcff, as with Python's surrogateescape: nothing is lost. */
+void json_bytes(struct json *j, const char *name, const void *data, uint64_t size);
 void json_cstring(struct json *j, const char *name, const char *text); /* NULL: null */
 /* A number; as a string beyond 2^53, where many readers lose digits. */
 void json_i64(struct json *j, const char *name, int64_t value);

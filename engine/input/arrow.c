@@ -703,7 +703,7 @@ static bool append_json_list(const struct arrow_field *f, const struct ArrowArra
 static bool append_json_string(struct buffer *out, const void *data, uint64_t size)
 {
     struct json j = {.out = *out}; /* it appends */
-    json_text(&j, NULL, data, size);
+    json_bytes(&j, NULL, data, size);
     *out = j.out;
     return !j.failed;
 }

@@ -90,7 +90,8 @@ double arrow_f64(const struct arrow_field *field, const struct ArrowArray *array
 /* Appends the text of a value that is not null: integers and decimals in decimal, a float as the
  * shortest text that parses to it, true and false, dates and times by ISO 8601 (a timestamp of a
  * time zone in UTC, with Z), a duration as its number of units, text and bytes as they are, lists,
- * structs and maps as JSON. Returns false when out of memory. */
+ * structs and maps as JSON, with bytes that are not UTF-8 as json_bytes writes them. Returns false
+ * when out of memory. */
 bool arrow_append_text(const struct arrow_field *field, const struct ArrowArray *array, int64_t row,
                        struct buffer *out);
 

@@ -2,6 +2,7 @@
 #include "engine/input/arrow_builder.h"
 
 #include "engine/base/text.h"
+#include "engine/input/json_line.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -9,9 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool can_build_nested(const struct arrow_field *f)
+{
+    bool can = f->type != ARROW_RUN_END && f->child_count > 0;
+    for (uint32_t i = 0; can && i < f->child_count; i++)
+        can = f->children[i].type == ARROW_NULL || arrow_can_build(&f->children[i]);
+    return can;
+}
+
 bool arrow_can_build(const struct arrow_field *f)
 {
-    if (f->dictionary != NULL || f->child_count > 0) return false;
+    if (f->dictionary != NULL) return false;
+    if (f->type >= ARROW_LIST) return can_build_nested(f);
     switch (f->type) {
     case ARROW_BOOL:
     case ARROW_DATE32:
@@ -28,7 +38,7 @@ bool arrow_can_build(const struct arrow_field *f)
     case ARROW_F16:
     case ARROW_F32:
     case ARROW_F64: return true;
-    case ARROW_DECIMAL: return f->width <= 16 && f->scale >= 0;
+    case ARROW_DECIMAL: return f->scale >= 0;
     default: return f->type >= ARROW_I8 && f->type <= ARROW_U64;
     }
 }
@@ -46,6 +56,33 @@ static bool is_bytes_type(enum arrow_type type)
 }
 
 /* ---- Numbers */
+
+/* Two's complement of 256 bits from up to 76 digits, which fit. Returns false if there are other
+ * bytes, or more digits. */
+static bool put_wide_digits(const uint8_t *p, uint64_t size, bool negative, uint8_t *out)
+{
+    uint32_t words[8] = {0};
+    assert(size <= 96);
+    if (size == 0 || size > 76) return false;
+    for (uint64_t i = 0; i < size; i++) {
+        if (p[i] < '0' || p[i] > '9') return false;
+        uint64_t carry = p[i] - '0';
+        for (int w = 0; w < 8; w++) {
+            carry += (uint64_t)words[w] * 10;
+            words[w] = (uint32_t)carry;
+            carry >>= 32;
+        }
+        assert(carry == 0);
+    }
+    uint64_t carry = 1;
+    for (int w = 0; negative && w < 8; w++) {
+        carry += (uint32_t)~words[w];
+        words[w] = (uint32_t)carry;
+        carry >>= 32;
+    }
+    memcpy(out, words, sizeof words);
+    return true;
+}
 
 /* Reads up to 38 digits. Returns false if there are other bytes, or more digits. */
 static bool parse_digits(const uint8_t *p, uint64_t size, unsigned __int128 *out)
@@ -134,24 +171,27 @@ static const char *put_float(const struct arrow_field *f, struct glint_slice tex
 
 static const char *put_decimal(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
 {
-    assert(f->width <= 16 && f->scale >= 0);
+    assert(f->width <= 32 && f->scale >= 0);
     static const char too_many[] = "it has more digits than its column's type";
-    uint8_t digits[48];
+    static const char other[] = "it is not a decimal number";
+    uint8_t digits[96];
+    const uint64_t most = f->width <= 16 ? 38 : 76;
     const bool negative = cut_sign(&text);
     const uint8_t *point = text.size > 0 ? memchr(text.data, '.', text.size) : NULL;
     uint64_t whole = point != NULL ? (uint64_t)(point - text.data) : text.size;
     const uint64_t fraction = point != NULL ? text.size - whole - 1 : 0;
     const uint64_t scale = (uint64_t)f->scale;
     unsigned __int128 value;
-    if (whole == 0) return "it is not a decimal number";
+    if (whole == 0) return other;
     for (; whole > 1 && *text.data == '0'; whole--) text.data++; /* up to one digit */
     const uint64_t zero = scale > 0 && whole == 1 && *text.data == '0';
-    if (fraction > scale || whole - zero + scale > 38) return too_many;
+    if (fraction > scale || whole - zero + scale > most) return too_many;
     memcpy(digits, text.data, whole);
     if (fraction > 0) memcpy(digits + whole, point + 1, fraction);
     memset(digits + whole + fraction, '0', scale - fraction);
-    if (!parse_digits(digits + zero, whole - zero + scale, &value))
-        return "it is not a decimal number";
+    if (f->width > 16)
+        return put_wide_digits(digits + zero, whole - zero + scale, negative, out) ? NULL : other;
+    if (!parse_digits(digits + zero, whole - zero + scale, &value)) return other;
     const unsigned __int128 half = (unsigned __int128)1 << (8 * f->width - 1);
     if (value > half - !negative) return too_many;
     if (negative) value = -value;
@@ -343,11 +383,14 @@ static const char *append_bool(struct arrow_builder *b, struct glint_slice text,
 /* Offsets have 64 bits for large types, else 32. */
 static bool append_offset(struct arrow_builder *b, uint64_t offset)
 {
-    const bool large = b->field->type == ARROW_LARGE_UTF8 || b->field->type == ARROW_LARGE_BINARY;
+    const bool large = b->field->type == ARROW_LARGE_UTF8 || b->field->type == ARROW_LARGE_BINARY ||
+                       b->field->type == ARROW_LARGE_LIST;
     const int32_t small = (int32_t)offset;
     return large ? buffer_append(&b->offsets, &offset, sizeof offset)
                  : buffer_append(&b->offsets, &small, sizeof small);
 }
+
+static const char too_many_values[] = "a column has too many values";
 
 static const char *append_bytes(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
 {
@@ -375,11 +418,10 @@ static const char *append_fixed(struct arrow_builder *b, struct glint_slice text
     return problem;
 }
 
-const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice text,
+static const char *append_scalar(struct arrow_builder *b, struct glint_slice text,
                                  bool *out_no_memory)
 {
     const enum arrow_type type = b->field->type;
-    assert(arrow_can_build(b->field));
     *out_no_memory = false;
     const char *problem = type == ARROW_BOOL    ? append_bool(b, text, out_no_memory)
                           : is_bytes_type(type) ? append_bytes(b, text, out_no_memory)
@@ -392,86 +434,266 @@ const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice tex
     return NULL;
 }
 
+/* ---- Nested values, from JSON as arrow_append_text writes it, without white space */
+
+static const char not_nested[] = "it is not a value of its column's type, in JSON";
+
+struct nested_text {
+    const uint8_t *at, *end;
+    struct buffer string; /* the last one */
+    bool no_memory;
+};
+
+static bool take_text(struct nested_text *t, const char *text)
+{
+    const size_t size = strlen(text);
+    if ((size_t)(t->end - t->at) < size || memcmp(t->at, text, size) != 0) return false;
+    t->at += size;
+    return true;
+}
+
+static const char *read_string(struct nested_text *t, bool *out_utf8)
+{
+    t->string.size = 0;
+    if (t->at == t->end || *t->at != '"') return not_nested;
+    return json_string_read(&t->at, t->end, &t->string, out_utf8);
+}
+
+/* Ends a value of a list, struct or map. */
+static const char *end_nested(struct arrow_builder *b, struct nested_text *t, bool valid)
+{
+    const enum arrow_type type = b->field->type;
+    assert(type >= ARROW_LIST && b->children != NULL);
+    t->no_memory = !append_bit(&b->validity, b->rows, valid);
+    if (!t->no_memory && (type == ARROW_LIST || type == ARROW_LARGE_LIST || type == ARROW_MAP))
+        t->no_memory = (b->rows == 0 && !append_offset(b, 0)) ||
+                       !append_offset(b, (uint64_t)b->children[0].rows);
+    if (t->no_memory) return "out of memory";
+    b->rows++;
+    b->nulls += !valid;
+    return NULL;
+}
+
+static const char *append_nested_null(struct arrow_builder *b, struct nested_text *t)
+{
+    const struct arrow_field *f = b->field;
+    const char *problem = NULL;
+    if (f->type == ARROW_NULL) {
+        b->rows++;
+        b->nulls++;
+        return NULL;
+    }
+    if (f->type < ARROW_LIST) return append_scalar(b, (struct glint_slice){NULL, 0}, &t->no_memory);
+    const uint32_t times = f->type == ARROW_STRUCT ? 1 : f->type == ARROW_FIXED_LIST ? f->width : 0;
+    if (times > INT32_MAX - 1 - b->children[0].rows) return too_many_values;
+    for (uint32_t i = 0; i < f->child_count; i++)
+        for (uint32_t n = 0; problem == NULL && n < times; n++)
+            problem = append_nested_null(&b->children[i], t);
+    return problem != NULL ? problem : end_nested(b, t, false);
+}
+
+static const char *append_nested(struct arrow_builder *b, struct nested_text *t);
+
+static const char *append_struct(struct arrow_builder *b, struct nested_text *t)
+{
+    const struct arrow_field *f = b->field;
+    assert(f->type == ARROW_STRUCT);
+    if (!take_text(t, "{")) return not_nested;
+    for (uint32_t i = 0; i < f->child_count; i++) {
+        const char *name = f->children[i].name;
+        bool utf8;
+        if (i > 0 && !take_text(t, ",")) return not_nested;
+        const char *problem = read_string(t, &utf8);
+        if (problem != NULL) return problem;
+        if (t->string.size != strlen(name) ||
+            (t->string.size > 0 && memcmp(t->string.data, name, t->string.size) != 0) ||
+            !take_text(t, ":"))
+            return not_nested;
+        problem = append_nested(&b->children[i], t);
+        if (problem != NULL) return problem;
+    }
+    return take_text(t, "}") ? end_nested(b, t, true) : not_nested;
+}
+
+/* Neither the pairs of a map are null, nor their keys. */
+static const char *append_list(struct arrow_builder *b, struct nested_text *t)
+{
+    struct arrow_builder *const values = &b->children[0];
+    const bool map = b->field->type == ARROW_MAP;
+    assert(b->field->child_count == 1);
+    const int64_t first = values->rows, nulls = map ? values->children[0].nulls : 0;
+    if (!take_text(t, "[")) return not_nested;
+    for (uint32_t i = 0; !take_text(t, "]"); i++) {
+        if (i > 0 && !take_text(t, ",")) return not_nested;
+        const char *problem = map ? append_struct(values, t) : append_nested(values, t);
+        if (problem != NULL) return problem;
+        if (values->rows == INT32_MAX) return too_many_values;
+    }
+    if (map && values->children[0].nulls > nulls) return "a key of a map is null";
+    if (b->field->type == ARROW_FIXED_LIST && values->rows - first != b->field->width)
+        return "a list has not as many values as its column's type";
+    return end_nested(b, t, true);
+}
+
+/* A text is in quotes; other values may be. */
+static const char *append_part(struct arrow_builder *b, struct nested_text *t)
+{
+    static const uint8_t empty;
+    const enum arrow_type type = b->field->type;
+    if (t->at < t->end && *t->at == '"') {
+        bool utf8;
+        const char *problem = read_string(t, &utf8);
+        if (problem != NULL) return problem;
+        if (!utf8 && (type == ARROW_UTF8 || type == ARROW_LARGE_UTF8)) return "it is not UTF-8";
+        const struct glint_slice text = {t->string.size > 0 ? t->string.data : &empty,
+                                         t->string.size};
+        return append_scalar(b, text, &t->no_memory);
+    }
+    const uint8_t *const from = t->at;
+    while (t->at < t->end && memchr(",]}", *t->at, 3) == NULL) t->at++;
+    const struct glint_slice text = {from, (uint64_t)(t->at - from)};
+    if (text.size == 0 || is_bytes_type(type) || type == ARROW_FIXED_BINARY) return not_nested;
+    return append_scalar(b, text, &t->no_memory);
+}
+
+static const char *append_nested(struct arrow_builder *b, struct nested_text *t)
+{
+    if (take_text(t, "null")) return append_nested_null(b, t);
+    switch (b->field->type) {
+    case ARROW_NULL: return not_nested;
+    case ARROW_STRUCT: return append_struct(b, t);
+    case ARROW_LIST:
+    case ARROW_LARGE_LIST:
+    case ARROW_FIXED_LIST:
+    case ARROW_MAP: return append_list(b, t);
+    default: return append_part(b, t);
+    }
+}
+
+const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice text,
+                                 bool *out_no_memory)
+{
+    assert(arrow_can_build(b->field));
+    if (b->field->type < ARROW_LIST) return append_scalar(b, text, out_no_memory);
+    struct nested_text t = {.at = text.data, .end = text.data + text.size};
+    const char *problem = text.data == NULL ? append_nested_null(b, &t) : append_nested(b, &t);
+    if (problem == NULL && t.at != t.end) problem = not_nested;
+    *out_no_memory = t.no_memory;
+    buffer_fini(&t.string);
+    return problem;
+}
+
+/* ---- Arrays */
+
 /* What the array of a column owns: a library may move such an array out of its table. */
 struct built_column {
     const void *buffers[3];
     struct buffer owned[3];
-};
-
-struct built_table {
-    const void *no_validity;
     struct ArrowArray **children;
     struct ArrowArray arrays[];
 };
 
-static void release_column(struct ArrowArray *array)
+static void release_children(struct ArrowArray *array)
 {
-    struct built_column *c = array->private_data;
-    for (int i = 0; i < 3; i++) buffer_fini(&c->owned[i]);
-    mem_free(c);
-    array->release = NULL;
-}
-
-static void release_table(struct ArrowArray *array)
-{
-    struct built_table *t = array->private_data;
     for (int64_t i = 0; i < array->n_children; i++)
         if (array->children[i]->release != NULL) array->children[i]->release(array->children[i]);
     array->release = NULL;
-    mem_free(t);
 }
 
+static void release_column(struct ArrowArray *array)
+{
+    struct built_column *c = array->private_data;
+    release_children(array);
+    for (int i = 0; i < 3; i++) buffer_fini(&c->owned[i]);
+    mem_free(c);
+}
+
+/* Memory for an array with `count` children, whose arrays follow it. */
+static struct built_column *create_built(uint32_t count)
+{
+    struct built_column *c =
+        mem_zalloc(sizeof *c + count * (sizeof c->arrays[0] + sizeof *c->children));
+    if (c == NULL) return NULL;
+    c->children = (struct ArrowArray **)(void *)&c->arrays[count];
+    for (uint32_t i = 0; i < count; i++) c->children[i] = &c->arrays[i];
+    return c;
+}
+
+static int64_t buffer_count(enum arrow_type type)
+{
+    if (type == ARROW_NULL) return 0;
+    if (type == ARROW_STRUCT || type == ARROW_FIXED_LIST) return 1;
+    return is_bytes_type(type) ? 3 : 2;
+}
+
+/* Moves the column into an array. On failure the array is released by the caller, if it has been
+ * made. */
 static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
 {
-    const bool bytes = is_bytes_type(b->field->type);
-    struct built_column *c = mem_alloc_small(sizeof *c);
+    static const int64_t zeros[1]; /* the offsets of no values */
+    const struct arrow_field *f = b->field;
+    struct built_column *c = create_built(f->child_count);
     if (c == NULL) return false;
-    *c = (struct built_column){.owned = {b->validity, b->values}};
-    if (bytes) {
-        c->owned[1] = b->offsets;
-        c->owned[2] = b->values;
-    }
+    const bool offsets = b->offsets.data != NULL;
+    assert(b->nulls <= b->rows);
+    c->owned[0] = b->validity;
+    c->owned[1] = offsets ? b->offsets : b->values;
+    if (offsets) c->owned[2] = b->values;
     for (int i = 0; i < 3; i++)
-        c->buffers[i] = c->owned[i].data != NULL ? c->owned[i].data : (const uint8_t *)"";
+        c->buffers[i] = c->owned[i].data != NULL ? c->owned[i].data : (const void *)zeros;
     if (b->nulls == 0) c->buffers[0] = NULL;
     *out = (struct ArrowArray){.length = b->rows,
                                .null_count = b->nulls,
-                               .n_buffers = bytes ? 3 : 2,
+                               .n_buffers = buffer_count(f->type),
                                .buffers = c->buffers,
+                               .n_children = f->child_count,
+                               .children = c->children,
                                .release = release_column,
                                .private_data = c};
-    *b = (struct arrow_builder){.field = b->field};
-    return true;
+    *b = (struct arrow_builder){.field = f, .children = b->children};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < f->child_count; i++)
+        ok = finish_column(&b->children[i], &c->arrays[i]);
+    return ok;
 }
 
 bool arrow_builders_finish(struct arrow_builder *builders, uint32_t count, int64_t rows,
                            struct ArrowArray *out)
 {
-    struct built_table *t =
-        mem_zalloc(sizeof *t + count * (sizeof t->arrays[0] + sizeof *t->children));
-    if (t == NULL) return false;
-    t->children = (struct ArrowArray **)(void *)&t->arrays[count];
+    struct built_column *c = create_built(count);
+    if (c == NULL) return false;
     *out = (struct ArrowArray){.length = rows,
                                .n_buffers = 1,
                                .n_children = count,
-                               .buffers = &t->no_validity,
-                               .children = t->children,
-                               .release = release_table,
-                               .private_data = t};
+                               .buffers = c->buffers,
+                               .children = c->children,
+                               .release = release_column,
+                               .private_data = c};
+    for (uint32_t i = 0; i < count; i++) assert(builders[i].rows == rows && rows > 0);
     for (uint32_t i = 0; i < count; i++) {
-        assert(builders[i].rows == rows && rows > 0);
-        t->children[i] = &t->arrays[i];
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (finish_column(&builders[i], &t->arrays[i])) continue;
+        if (finish_column(&builders[i], &c->arrays[i])) continue;
         out->release(out);
         return false;
     }
     return true;
 }
 
+bool arrow_builder_init(struct arrow_builder *b, const struct arrow_field *field)
+{
+    *b = (struct arrow_builder){.field = field};
+    if (field->child_count == 0) return true;
+    b->children = mem_zalloc(field->child_count * sizeof *b->children);
+    bool ok = b->children != NULL;
+    for (uint32_t i = 0; ok && i < field->child_count; i++)
+        ok = arrow_builder_init(&b->children[i], &field->children[i]);
+    return ok;
+}
+
 void arrow_builder_fini(struct arrow_builder *b)
 {
+    for (uint32_t i = 0; b->children != NULL && i < b->field->child_count; i++)
+        if (b->children[i].field != NULL) arrow_builder_fini(&b->children[i]);
+    mem_free(b->children);
     buffer_fini(&b->validity);
     buffer_fini(&b->offsets);
     buffer_fini(&b->values);

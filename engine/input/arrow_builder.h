@@ -5,21 +5,25 @@
 
 #include "engine/input/arrow.h"
 
-/* A column that grows; zeros and `field` are an empty one. */
+/* A column that grows. */
 struct arrow_builder {
     const struct arrow_field *field; /* of a type that can be built; borrowed */
     int64_t rows, nulls;
     struct buffer validity, offsets, values;
+    struct arrow_builder *children; /* as many as the field has */
 };
+
+/* Makes an empty one. Call arrow_builder_fini in any case. Returns false when out of memory. */
+bool arrow_builder_init(struct arrow_builder *b, const struct arrow_field *field);
 
 /* Whether values of the type can be built. */
 bool arrow_can_build(const struct arrow_field *field);
-/* The format of the column that has the values: its own if they can be built, else that of their
- * text or bytes. */
+/* The format of a column without parts that has the values: its own if they can be built, else that
+ * of their text or bytes. */
 const char *arrow_built_format(const struct arrow_field *field);
 /* Appends the value with this text; data NULL: null. Returns NULL, or why the text is no value of
- * the type (static), and then nothing was appended. Sets *out_no_memory, and returns a reason, when
- * out of memory. */
+ * the type (static), and then a part of it may have been appended. Sets *out_no_memory, and returns
+ * a reason, when out of memory. */
 const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice text,
                                  bool *out_no_memory);
 /* Moves the columns into a struct array, which frees them when it is released; all have as many

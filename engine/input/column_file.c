@@ -3,8 +3,10 @@
 
 #include "engine/base/shared_library.h"
 #include "engine/base/text.h"
+#include "engine/input/arrow_type.h"
 #include "engine/input/csv.h"
 #include "engine/input/partition_path.h"
+#include "engine/input/remote_reader.h"
 #include "engine/records/task.h"
 
 #include <assert.h>
@@ -155,8 +157,10 @@ struct schema_reader {
     struct env *env;
     struct input_list *list;
     struct glint_error *error;
+    struct arena *arena; /* the schema's */
     struct column_schema schema;
     struct name_table names;
+    struct buffer type; /* of a column */
     const char **types;
     enum column_class *classes;
     uint64_t *lacking;
@@ -176,9 +180,9 @@ static int check_name_text(struct schema_reader *s, const struct column_file *f,
                            uint32_t column)
 {
     for (const char *p = name; *p != '\0'; p++)
-        if (*p == '\n' || *p == CSV_SEPARATOR)
+        if (*p == CSV_SEPARATOR)
             return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename the column",
-                             "%s: the name of column %" PRIu32 " has a line end or the byte 0x1f",
+                             "%s: the name of column %" PRIu32 " has the byte 0x1f",
                              f->stream.piece->path, column + 1);
     return 0;
 }
@@ -192,21 +196,33 @@ static int check_name(struct schema_reader *s, const struct column_file *f, uint
                      "%s: two columns are named \"%s\"", path, name);
 }
 
+/* A column that another file has, too: its types become one. */
+static void add_known_column(struct schema_reader *s, uint32_t known, enum column_class class,
+                             const char *type)
+{
+    assert(known < s->names.count);
+    if (strcmp(s->types[known], type) != 0)
+        s->types[known] = s->classes[known] != class || class == COLUMN_TEXT ? "u"
+                          : class == COLUMN_I64                              ? "l"
+                                                                             : "g";
+    if (s->classes[known] != class) s->classes[known] = COLUMN_TEXT;
+}
+
 static int add_column(struct schema_reader *s, const struct arrow_field *field, uint64_t file)
 {
     const enum column_class class = class_of(field);
     const uint32_t known = name_table_find(&s->names, field->name), n = s->names.count;
+    s->type.size = 0;
+    if (!arrow_type_append(field, &s->type) || !buffer_append(&s->type, "", 1))
+        return error_no_memory(s->error);
+    const char *const type = (const char *)s->type.data;
     if (known != UINT32_MAX) {
-        if (strcmp(s->types[known], field->format) != 0)
-            s->types[known] = s->classes[known] != class || class == COLUMN_TEXT ? "u"
-                              : class == COLUMN_I64                              ? "l"
-                                                                                 : "g";
-        if (s->classes[known] != class) s->classes[known] = COLUMN_TEXT;
+        add_known_column(s, known, class, type);
         return 0;
     }
-    const char *name = arena_strdup(&s->list->arena, field->name);
+    const char *name = arena_strdup(s->arena, field->name);
     if (name == NULL || !array_reserve(&s->types, &s->type_capacity, n + 1, sizeof *s->types) ||
-        (s->types[n] = arena_strdup(&s->list->arena, field->format)) == NULL ||
+        (s->types[n] = arena_strdup(s->arena, type)) == NULL ||
         !array_reserve(&s->classes, &s->class_capacity, n + 1, sizeof *s->classes) ||
         !array_reserve(&s->lacking, &s->lacking_capacity, n + 1, sizeof *s->lacking) ||
         !name_table_add(&s->names, name))
@@ -275,7 +291,7 @@ static int read_file(struct schema_reader *s, uint64_t file)
 
 static void *copy_to_arena(struct schema_reader *s, const void *items, uint64_t size)
 {
-    void *copy = arena_alloc(&s->list->arena, size + 1);
+    void *copy = arena_alloc(s->arena, size + 1);
     if (copy != NULL && size > 0) memcpy(copy, items, size);
     if (copy == NULL) error_no_memory(s->error);
     return copy;
@@ -285,6 +301,9 @@ static int finish_schema(struct schema_reader *s)
 {
     assert(s->list->schema == NULL);
     const uint32_t count = s->schema.count = s->names.count;
+    if (count == 0)
+        return error_set(s->error, GLINT_E_INPUT_FORMAT, "leave the file out",
+                         "%s: it has no columns", s->list->files[0].path);
     struct column_schema *out = copy_to_arena(s, &s->schema, sizeof *out);
     struct buffer header = {NULL, 0, 0};
     bool ok = true;
@@ -303,7 +322,7 @@ static int finish_schema(struct schema_reader *s)
         out->starts = s->starts;
     }
     buffer_fini(&header);
-    s->list->schema = out;
+    if (s->error->code == GLINT_OK) s->list->schema = out;
     return s->error->code;
 }
 
@@ -326,26 +345,118 @@ int input_list_need_columns(struct input_list *list, const uint32_t *numbers, ui
     return 0;
 }
 
+static int read_files(struct schema_reader *s)
+{
+    const struct input_list *list = s->list;
+    s->starts = arena_alloc(s->arena, (list->count + 1) * sizeof *s->starts);
+    int r = s->starts != NULL ? 0 : error_no_memory(s->error);
+    for (uint64_t i = 0; r == 0 && i < list->count; i++) {
+        s->starts[i] = (uint32_t)s->piece_count;
+        r = read_file(s, i);
+    }
+    if (r != 0) return r;
+    s->starts[list->count] = (uint32_t)s->piece_count;
+    return finish_schema(s);
+}
+
+/* ---- Schemas that were read: a job makes several lists of the same files */
+
+struct kept_schema {
+    struct kept_schema *next;
+    const struct column_schema *schema;
+    struct kept_file {
+        const char *path;
+        uint64_t size;
+        int64_t mtime_ns;
+        const char *version; /* of a remote file; "": none */
+    } * files;
+    uint64_t count;
+    struct arena arena; /* of all that, also of the schema */
+};
+
+static const char *version_of(const struct input_file *file)
+{
+    return file->remote != NULL ? file->remote->version : "";
+}
+
+static bool is_kept_file(const struct kept_file *kept, const struct input_file *file)
+{
+    return kept->size == file->size && kept->mtime_ns == file->mtime_ns &&
+           strcmp(kept->path, file->path) == 0 && strcmp(kept->version, version_of(file)) == 0;
+}
+
+static const struct column_schema *find_kept(const struct column_schemas *kept,
+                                             const struct input_list *list)
+{
+    for (const struct kept_schema *k = kept->first; k != NULL; k = k->next) {
+        uint64_t i = 0;
+        assert(k->schema != NULL);
+        while (k->count == list->count && i < list->count &&
+               is_kept_file(&k->files[i], &list->files[i]))
+            i++;
+        if (k->count == list->count && i == list->count) return k->schema;
+    }
+    return NULL;
+}
+
+static void free_kept(struct kept_schema *k)
+{
+    struct arena arena = k->arena; /* it contains k */
+    arena_fini(&arena);
+}
+
+void column_schemas_fini(struct column_schemas *kept)
+{
+    while (kept->first != NULL) {
+        struct kept_schema *const k = kept->first;
+        kept->first = k->next;
+        free_kept(k);
+    }
+}
+
+/* Copies what identifies the list's files into the arena. Returns NULL when out of memory. */
+static struct kept_schema *describe_files(const struct input_list *list, struct arena *arena)
+{
+    struct kept_schema *k = arena_alloc(arena, sizeof *k);
+    struct kept_file *files = arena_alloc(arena, (list->count + 1) * sizeof *files);
+    bool ok = k != NULL && files != NULL;
+    for (uint64_t i = 0; ok && i < list->count; i++) {
+        const struct input_file *file = &list->files[i];
+        files[i] = (struct kept_file){.path = arena_strdup(arena, file->path),
+                                      .size = file->size,
+                                      .mtime_ns = file->mtime_ns,
+                                      .version = arena_strdup(arena, version_of(file))};
+        ok = files[i].path != NULL && files[i].version != NULL;
+    }
+    if (!ok) return NULL;
+    *k = (struct kept_schema){.files = files, .count = list->count};
+    return k;
+}
+
 int input_list_read_schema(struct env *env, struct input_list *list, struct glint_error *error)
 {
-    assert(list->has_columns);
+    assert(list->has_columns && list->schemas != NULL);
     if (list->schema != NULL) return 0;
-    struct schema_reader s = {.env = env, .list = list, .error = error};
-    s.starts = arena_alloc(&list->arena, (list->count + 1) * sizeof *s.starts);
-    int r = s.starts != NULL ? 0 : error_no_memory(error);
-    for (uint64_t i = 0; r == 0 && i < list->count; i++) {
-        s.starts[i] = (uint32_t)s.piece_count;
-        r = read_file(&s, i);
+    list->schema = find_kept(list->schemas, list);
+    if (list->schema == NULL) {
+        struct arena arena = {NULL, NULL, 0};
+        struct schema_reader s = {.env = env, .list = list, .error = error, .arena = &arena};
+        struct kept_schema *k = describe_files(list, &arena);
+        const int r = k != NULL ? read_files(&s) : error_no_memory(error);
+        name_table_fini(&s.names);
+        buffer_fini(&s.type);
+        mem_free(s.types);
+        mem_free(s.classes);
+        mem_free(s.lacking);
+        mem_free(s.pieces);
+        if (r != 0) {
+            arena_fini(&arena);
+            return r;
+        }
+        k->schema = list->schema;
+        k->arena = arena;
+        k->next = list->schemas->first;
+        list->schemas->first = k;
     }
-    if (r == 0) {
-        s.starts[list->count] = (uint32_t)s.piece_count;
-        r = finish_schema(&s);
-    }
-    if (r == 0 && list->layout == NULL) r = input_list_need_columns(list, NULL, 0, error);
-    name_table_fini(&s.names);
-    mem_free(s.types);
-    mem_free(s.classes);
-    mem_free(s.lacking);
-    mem_free(s.pieces);
-    return r;
+    return list->layout != NULL ? 0 : input_list_need_columns(list, NULL, 0, error);
 }

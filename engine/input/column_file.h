@@ -4,10 +4,10 @@
 #define GLINT_INPUT_COLUMN_FILE_H
 
 #include "engine/base/env.h"
+#include "engine/base/name_table.h"
 #include "engine/input/arrow.h"
 #include "engine/input/input.h"
 #include "engine/input/input_stream.h"
-#include "engine/input/name_table.h"
 
 /* Loads the library. Returns NULL with *error set, INPUT_LIBRARY. Any thread; blocks on disk the
  * first time. */
@@ -50,13 +50,21 @@ struct column_schema {
     uint32_t count;
     const char *const *names; /* those of the first file, then those that only other files have */
     const enum column_class *classes;
-    const char *const *types;  /* in Arrow's format; "u" if files do not agree */
+    const char *const *types;  /* as arrow_type.h has them; "u" if files do not agree */
     const uint64_t *lacking;   /* by column: a file that does not have it; UINT64_MAX: none */
     struct glint_slice header; /* the names, with CSV_SEPARATOR between them */
     /* The pieces of file i are pieces[starts[i]] up to starts[i + 1]. */
     const struct format_piece *pieces;
     const uint32_t *starts;
 };
+
+/* What was read of the files of lists, for other lists of the same files; zeros are empty. */
+struct kept_schema;
+struct column_schemas {
+    struct kept_schema *first;
+};
+/* When no list is used any more. */
+void column_schemas_fini(struct column_schemas *kept);
 
 /* Reads what all files contain, once; sets list->schema, and the layout of rows of all columns
  * unless there is one. Returns 0, or a code as column_file_open, also PLAN_LIMIT. Driver. */

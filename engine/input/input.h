@@ -152,6 +152,7 @@ struct input_list {
     struct input_columns columns;       /* in the arena */
     bool has_columns;                   /* all files are files of columns */
     bool accepts_columns;               /* the job can read those */
+    struct column_schemas *schemas;     /* those that were read, also by other lists */
     const struct column_schema *schema; /* of those files, once it was read (input/column_file.h) */
     const struct row_layout *layout; /* the columns that the job needs; NULL: all; in the arena */
     struct glint_slice nulls;        /* as struct split_piece has them; in the arena */

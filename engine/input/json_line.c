@@ -19,6 +19,8 @@
 static const char *check_pointer(struct glint_slice pointer)
 {
     uint32_t segments = 0;
+    if (pointer.size > 0 && pointer.data[0] == JSON_PATH_RAW)
+        pointer = (struct glint_slice){pointer.data + 1, pointer.size - 1};
     if (pointer.size == 0 || pointer.data[0] != '/') return "a pointer begins with a slash";
     for (uint64_t i = 0; i < pointer.size; i++) {
         const uint8_t next = i + 1 < pointer.size ? pointer.data[i + 1] : '\0';
@@ -80,6 +82,10 @@ const char *json_path_append(struct buffer *pointers, struct glint_slice path, b
     const char *reason = NULL;
     bool ok = true;
     *out_no_memory = false;
+    if (path.size > 1 && path.data[0] == JSON_PATH_RAW) {
+        ok = buffer_append(pointers, path.data, 1);
+        path = (struct glint_slice){path.data + 1, path.size - 1};
+    }
     if (path.size == 0) return "it is empty";
     if (memchr(path.data, '\0', path.size) != NULL) return "it contains a NUL";
     if (path.data[0] == '/')
@@ -145,7 +151,9 @@ static bool read_pointer(const char *pointer, struct arena *arena, struct json_p
     struct json_segment *segments = arena_alloc(arena, JSON_SEGMENTS_MAX * sizeof *segments);
     uint8_t *names = arena_alloc(arena, strlen(pointer) + 1);
     if (segments == NULL || names == NULL) return false;
-    *out = (struct json_path){.pointer = pointer, .segments = segments};
+    const bool raw = *pointer == JSON_PATH_RAW;
+    pointer += raw;
+    *out = (struct json_path){.pointer = pointer, .raw = raw, .segments = segments};
     for (const char *at = pointer; *at != '\0';) {
         assert(*at == '/' && out->count < JSON_SEGMENTS_MAX);
         at = read_name(at + 1, names, &segments[out->count]);
@@ -340,6 +348,38 @@ uint64_t json_text_decode(struct glint_slice raw, uint8_t *out)
     return size;
 }
 
+const char *json_string_read(const uint8_t **at, const uint8_t *end, struct buffer *out,
+                             bool *out_utf8)
+{
+    struct scan s = {.at = *at, .end = end};
+    struct json_value value;
+    assert(*at < end && **at == '"');
+    const char *problem = scan_string(&s, &value);
+    if (problem != NULL) return problem;
+    if (!buffer_reserve(out, value.raw.size + 1)) return "out of memory";
+    const uint8_t *from = value.raw.data, *const to = from + value.raw.size;
+    *at = s.at;
+    *out_utf8 = !value.unpaired;
+    while (value.unpaired && from < to) {
+        unsigned size = 1;
+        int32_t code = -1;
+        if (*from != '\\') {
+            out->data[out->size++] = *from++;
+            continue;
+        }
+        if (from[1] == 'u') code = unicode_escape(from, to, &size);
+        if (!is_surrogate(code)) {
+            out->size += decode_escape(&from, to, out->data + out->size);
+            continue;
+        }
+        if (code < 0xdc80 || code > 0xdcff) return "JSON: half of a surrogate pair in a string";
+        out->data[out->size++] = (uint8_t)(code - 0xdc00);
+        from += size;
+    }
+    if (!value.unpaired) out->size += json_text_decode(value.raw, out->data + out->size);
+    return NULL;
+}
+
 /* Whether a name, with its escapes, is `wanted`. One with half of a pair is no text. */
 static bool name_equals(const struct json_value *name, struct glint_slice wanted)
 {
@@ -476,6 +516,18 @@ static uint64_t match_paths(const struct scan *s, const struct json_value *name)
     return matched;
 }
 
+/* The paths that lead to the innermost container, which has ended, have all of it. */
+static void end_container(struct scan *s)
+{
+    if (s->depth > JSON_SEGMENTS_MAX) return;
+    for (uint64_t left = s->levels[s->depth].active; left != 0; left &= left - 1) {
+        const int path = __builtin_ctzll(left);
+        struct json_value *v = &s->values[path];
+        if (s->paths->items[path].count + 1 == s->depth && v->kind == JSON_KIND_CONTAINER)
+            v->raw.size = (uint64_t)(s->at - v->raw.data);
+    }
+}
+
 /* Passes the closing bracket if it is next and may be here, or what separates members. Returns NULL
  * with *out_closed set, or what is wrong. */
 static const char *begin_next(struct scan *s, bool *out_closed)
@@ -485,6 +537,7 @@ static const char *begin_next(struct scan *s, bool *out_closed)
     *out_closed = peek_byte(s) == (array ? ']' : '}');
     if (*out_closed) {
         s->at++;
+        end_container(s);
         s->depth--;
     } else if (s->at == s->end) {
         return JSON_LINE_ENDS;

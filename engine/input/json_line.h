@@ -20,8 +20,11 @@
  * with a slash and can express every name: /user/id. Pure; any thread. */
 enum { JSON_PATHS_MAX = 64, JSON_SEGMENTS_MAX = 32 };
 
-/* Appends the path as a JSON pointer that ends with a NUL. Returns NULL, or why it is no path
- * (static). Sets *out_no_memory, and returns a reason, when out of memory. */
+/* Before a path: the value as JSON, also an object or array. */
+#define JSON_PATH_RAW 0x1e
+/* Appends the path as a JSON pointer that ends with a NUL, after JSON_PATH_RAW if the path has it.
+ * Returns NULL, or why it is no path (static). Sets *out_no_memory, and returns a reason, when out
+ * of memory. */
 const char *json_path_append(struct buffer *pointers, struct glint_slice path, bool *out_no_memory);
 /* Whether `pointers` is at most JSON_PATHS_MAX valid pointers, each with a NUL at its end. */
 bool json_pointers_are_valid(struct glint_slice pointers);
@@ -32,7 +35,8 @@ struct json_segment {
 };
 
 struct json_path {
-    const char *pointer;
+    const char *pointer; /* without JSON_PATH_RAW */
+    bool raw;
     const struct json_segment *segments;
     uint32_t count; /* 1 .. JSON_SEGMENTS_MAX */
 };
@@ -57,7 +61,7 @@ enum json_kind {
     JSON_KIND_NULL,
     JSON_KIND_TEXT,      /* raw: between the quotes */
     JSON_KIND_LITERAL,   /* a number, true or false; raw: its text */
-    JSON_KIND_CONTAINER, /* an object or array */
+    JSON_KIND_CONTAINER, /* an object or array; raw: all of it, or nothing deeper than a path */
 };
 
 struct json_value {
@@ -75,7 +79,7 @@ bool json_line_is_blank(struct glint_slice line);
 const char *json_line_scan(const struct json_paths *paths, struct glint_slice line,
                            struct json_value *values, uint64_t *out_at);
 /* The problem of a line that is the start of an object, and what helps with an array. */
-#define JSON_LINE_ENDS  "JSON: the line ends before the object does"
+#define JSON_LINE_ENDS "JSON: the line ends before the object does"
 #define JSON_ARRAY_HINT                                                                            \
     "an array? jq -c '.[]' FILE writes its elements as lines; jq before 1.7 rounds long numbers"
 /* Returns the hint for a line with this problem that is most probably a part of an array, or of an
@@ -85,6 +89,11 @@ const char *json_line_hint(struct glint_slice line, const char *problem, bool fi
 /* Writes the text between quotes, which was scanned and is not `unpaired`, without its escapes.
  * Returns its size, at most raw.size. */
 uint64_t json_text_decode(struct glint_slice raw, uint8_t *out);
+/* Reads the string whose first quote is at *at, which is below `end`, as json_bytes writes them:
+ * appends what is between the quotes, without escapes, and passes it. *out_utf8: it is UTF-8.
+ * Returns NULL, or why it is no such string (static), also when out of memory. */
+const char *json_string_read(const uint8_t **at, const uint8_t *end, struct buffer *out,
+                             bool *out_utf8);
 /* The line of a row, which is a line with values or one without. */
 struct glint_slice json_row_line(struct glint_slice row);
 

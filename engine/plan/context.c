@@ -115,6 +115,7 @@ void context_fini(struct glint *g)
     live_contexts_remove(g);
     context_free_plan(g);
     input_spool_fini(&g->spool, g->config.env);
+    column_schemas_fini(&g->schemas);
     arena_fini(&g->arena);
 }
 
@@ -297,6 +298,12 @@ void context_warn(struct glint *g, const char *format, ...)
     vsnprintf(line + used, sizeof line - used, format, args);
     va_end(args);
     if (g->config.note != NULL) g->config.note(g->config.note_arg, line);
+}
+
+bool glint_is_stdout(const struct glint *g, const char *path)
+{
+    const char *const out = g->config.stdout_output;
+    return out != NULL && path != NULL && strcmp(path, out) == 0;
 }
 
 int glint_reserve_output(struct glint *g, const char *path)

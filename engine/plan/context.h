@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
+#include "engine/input/column_file.h"
 #include "engine/input/input_source.h"
 #include "engine/limits.h"
 #include "engine/plan/context_config.h"
@@ -217,10 +218,11 @@ struct glint {
     struct glint_broadcast *broadcasts; /* newest first */
     struct glint_broadcast *destroyed, *destroyed_last;
     uint32_t destroyed_count;
-    struct plan_scope *scope; /* the innermost one; NULL: none */
-    uint32_t running;         /* actions that run: more than 1 if one is needed for another */
-    uint64_t walks;           /* of stages (stage_plan.c) */
-    struct input_spool spool; /* its copies of piped input */
+    struct plan_scope *scope;      /* the innermost one; NULL: none */
+    uint32_t running;              /* actions that run: more than 1 if one is needed for another */
+    uint64_t walks;                /* of stages (stage_plan.c) */
+    struct input_spool spool;      /* its copies of piped input */
+    struct column_schemas schemas; /* of its files of columns */
     /* The delimiter of its input, and so of text outputs, that are CSV; JSON_ROW: rows of JSON
      * lines; 0: plain lines. */
     uint8_t csv;

@@ -2,6 +2,8 @@
 #include "jobs/join/join.h"
 #include "jobs/rows/row_output.h"
 
+#include "engine/base/name_table.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -13,14 +15,6 @@ static bool side_is_named(const struct table *t)
     return t->csv == FIELDS_COLUMNS || (t->csv != 0 && t->csv != FIELDS_JSON && t->header);
 }
 
-static bool has_name(struct glint_slice names, struct glint_slice name)
-{
-    struct glint_slice rest = names, other;
-    while (glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &other))
-        if (other.size == name.size && memcmp(other.data, name.data, name.size) == 0) return true;
-    return false;
-}
-
 static uint32_t count_names(struct glint_slice names)
 {
     struct glint_slice rest = names, name;
@@ -29,20 +23,44 @@ static uint32_t count_names(struct glint_slice names)
     return count;
 }
 
-/* Appends the names of RIGHT to those of LEFT at `out`, which has room. Returns the size. */
-static uint64_t append_right_names(struct glint_slice left, struct glint_slice right, uint8_t *out)
+/* Adds names, which end with NULs in `text`, of the names' size and one more byte. Returns false
+ * when out of memory. */
+static bool add_names(struct name_table *table, struct glint_slice names, char *text)
 {
+    struct glint_slice rest = names, name;
+    bool ok = true;
+    while (ok && glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name)) {
+        if (name.size > 0) memcpy(text, name.data, name.size);
+        text[name.size] = '\0';
+        ok = name_table_add(table, text);
+        text += name.size + 1;
+    }
+    return ok;
+}
+
+/* Appends the names of RIGHT to those of LEFT at `out`, which has room. `text` has room for the
+ * names of LEFT and then one of RIGHT, each with a NUL. Returns the size, or 0 when out of memory.
+ */
+static uint64_t append_right_names(struct glint_slice left, struct glint_slice right, char *text,
+                                   uint8_t *out)
+{
+    struct name_table names = {.names = NULL};
     struct glint_slice rest = right, name;
     uint64_t size = left.size;
-    while (glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name)) {
+    char *const copy = text + left.size + 1;
+    const bool added = add_names(&names, left, text);
+    while (added && glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name)) {
         out[size++] = ROW_OUTPUT_SEPARATOR;
         if (name.size > 0) memcpy(out + size, name.data, name.size);
         size += name.size;
-        if (!has_name(left, name)) continue;
+        if (name.size > 0) memcpy(copy, name.data, name.size);
+        copy[name.size] = '\0';
+        if (name_table_find(&names, copy) == UINT32_MAX) continue;
         memcpy(out + size, RIGHT_SUFFIX, strlen(RIGHT_SUFFIX));
         size += strlen(RIGHT_SUFFIX);
     }
-    return size;
+    name_table_fini(&names);
+    return added ? size : 0;
 }
 
 /* Sets the types of a side's columns: NULL, text, for those of CSV. */
@@ -67,18 +85,26 @@ static int save_named_lines(const struct join *j, struct glint_rdd *lines,
     if (r.data == NULL && join_has_pairs(j->type)) return row_output_no_names(j->g, "RIGHT");
     const uint32_t left_count = count_names(l), right_count = r.data != NULL ? count_names(r) : 0;
     uint8_t *text = glint_alloc(j->g, l.size + 1 + r.size + right_count * sizeof RIGHT_SUFFIX);
+    char *copies = glint_alloc(j->g, l.size + r.size + 2);
     const char **types =
         glint_alloc(j->g, ((uint64_t)left_count + right_count + 1) * sizeof *types);
-    if (text != NULL && types != NULL) {
-        if (l.size > 0) memcpy(text, l.data, l.size);
-        const uint64_t size = right_count > 0 ? append_right_names(l, r, text) : l.size;
+    uint64_t size = l.size;
+    if (text != NULL && l.size > 0) memcpy(text, l.data, l.size);
+    if (text != NULL && copies != NULL && right_count > 0)
+        size = append_right_names(l, r, copies, text);
+    if (size < l.size) glint_abort(j->g, GLINT_E_NO_MEMORY, NULL, "out of memory");
+    if (text != NULL && types != NULL && size >= l.size) {
         append_types(left, left_count, types);
         if (right_count > 0) append_types(right, right_count, types + left_count);
         const struct row_output_columns columns = {
-            .names = {text, size}, .types = types, .named = true};
+            .names = {text, size},
+            .types = types,
+            .named = true,
+            .rename = "give it another name first: glint submit select --columns 'NAME AS OTHER'"};
         row_output_save_columns(lines, left->lines, args, path, &columns);
     }
     glint_free(text);
+    glint_free(copies);
     glint_free(types);
     return glint_error(j->g)->code;
 }

@@ -302,12 +302,18 @@ struct glint_slice columns_names(const struct table *t)
     return shared ? t->names : (struct glint_slice){NULL, 0};
 }
 
+static struct glint_slice json_path_shown(struct glint_slice path)
+{
+    const bool value = path.size > 0 && path.data[0] == FIELDS_JSON_VALUE;
+    return (struct glint_slice){path.data + value, path.size - value};
+}
+
 static void label_of_column(const struct table *t, uint32_t number, char *out)
 {
     if (number == COLUMNS_LINE)
         text_format(out, COLUMN_LABEL_BYTES, "the row");
     else if (t->csv == FIELDS_JSON && number > 0 && number <= t->json_count)
-        header_name_append(out, 0, COLUMN_LABEL_BYTES, t->json_paths[number - 1]);
+        header_name_append(out, 0, COLUMN_LABEL_BYTES, json_path_shown(t->json_paths[number - 1]));
     else
         columns_label(columns_names(t), t->delimiter, number, out);
 }

@@ -22,6 +22,8 @@ enum fields_key {
 
 /* In place of the delimiter of CSV: lines are objects of JSON. Column 0 of a row is the line. */
 #define FIELDS_JSON 0x1e
+/* Before a path: the value as JSON (glint_with_json_lines). */
+#define FIELDS_JSON_VALUE 0x1e
 /* Files of columns: a row has the fields in their order. */
 #define FIELDS_COLUMNS 0x1c
 

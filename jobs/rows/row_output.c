@@ -1,14 +1,9 @@
 /* See row_output.h. */
 #include "jobs/rows/row_output.h"
 
-#include <string.h>
+#include "engine/base/name_table.h"
 
-static bool is_named_before(const struct glint_column_type *columns, uint32_t i)
-{
-    for (uint32_t before = 0; before < i; before++)
-        if (strcmp(columns[before].name, columns[i].name) == 0) return true;
-    return false;
-}
+#include <string.h>
 
 int row_output_no_names(struct glint *g, const char *input)
 {
@@ -34,22 +29,27 @@ int row_output_match_header(struct glint_rdd *source)
 }
 
 /* Copies the names into `text`, each with a NUL. `types` NULL: all are text. */
-static int name_columns(struct glint *g, struct glint_slice names, const char *const *types,
+static int name_columns(struct glint *g, const struct row_output_columns *output,
                         struct glint_column_type *columns, char *text)
 {
-    struct glint_slice rest = names, name;
-    for (uint32_t i = 0; glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name); i++) {
+    struct glint_slice rest = output->names, name;
+    struct name_table names = {.names = NULL};
+    const char *const *types = output->types;
+    int r = 0;
+    for (uint32_t i = 0; r == 0 && glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name); i++) {
         columns[i] =
             (struct glint_column_type){.name = text, .type = types != NULL ? types[i] : NULL};
         if (name.size > 0) memcpy(text, name.data, name.size);
         text[name.size] = '\0';
+        if (!name_table_add(&names, text))
+            r = glint_abort(g, GLINT_E_NO_MEMORY, NULL, "out of memory");
+        else if (name_table_find(&names, text) != i)
+            r = glint_abort(g, GLINT_E_BAD_VALUE, output->rename,
+                            "two columns of the output are named \"%s\"", text);
         text += name.size + 1;
-        if (is_named_before(columns, i))
-            return glint_abort(g, GLINT_E_BAD_VALUE,
-                               "give one of them another name, or leave it out",
-                               "two columns of the output are named \"%s\"", columns[i].name);
     }
-    return 0;
+    name_table_fini(&names);
+    return r;
 }
 
 /* Where rows are saved: one path, or with `by_number` those of the numbers that are their keys. */
@@ -128,18 +128,19 @@ static int save_as_columns(struct glint_rdd *rows, const struct glint_job_args *
     return glint_error(g)->code;
 }
 
-static int save_named_columns(struct glint_rdd *rows, struct glint_slice names,
-                              const char *const *types, const struct glint_job_args *args,
-                              struct output_paths paths, enum glint_column_format format)
+static int save_named_columns(struct glint_rdd *rows, const struct row_output_columns *output,
+                              const struct glint_job_args *args, struct output_paths paths,
+                              enum glint_column_format format)
 {
     struct glint *g = glint_context(rows);
+    const struct glint_slice names = output->names;
     struct glint_column_form form = {.format = format};
     struct glint_slice rest = names, name;
     if (names.data == NULL) return row_output_no_names(g, "INPUT");
     while (glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name)) form.count++;
     struct glint_column_type *columns = glint_alloc(g, (form.count + 1) * sizeof *columns);
     char *text = glint_alloc(g, names.size + form.count + 1);
-    int r = columns != NULL && text != NULL ? name_columns(g, names, types, columns, text)
+    int r = columns != NULL && text != NULL ? name_columns(g, output, columns, text)
                                             : glint_error(g)->code;
     form.columns = columns;
     if (r == 0) r = save_as_columns(rows, args, paths, &form);
@@ -208,7 +209,7 @@ int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
     const int r = choose_format(glint_context(rows), source, args,
                                 columns->named && rows_have_fields, &format);
     if (r <= 0) return r == 0 ? row_output_save_text(rows, args, path) : r;
-    return save_named_columns(rows, columns->names, columns->types, args,
+    return save_named_columns(rows, columns, args,
                               (struct output_paths){.paths = &path, .count = 1}, format);
 }
 
@@ -225,9 +226,13 @@ static int save_rows(struct glint_rdd *rows, struct glint_rdd *source,
     form.columns = glint_column_types(source, &form.count);
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
     if (form.count > 0) return save_as_columns(rows, args, paths, &form);
-    const struct glint_slice names = glint_first_line(source); /* of CSV: its columns are text */
+    const struct row_output_columns columns = {
+        .names = glint_first_line(source), /* of CSV: its columns are text */
+        .named = true,
+        .rename = "give one of them another name first: glint submit select --columns "
+                  "'$1 AS NAME, ...'"};
     return row_output_match_header(source) == GLINT_OK
-               ? save_named_columns(rows, names, NULL, args, paths, form.format)
+               ? save_named_columns(rows, &columns, args, paths, form.format)
                : glint_error(g)->code;
 }
 

@@ -41,6 +41,7 @@ struct row_output_columns {
     struct glint_slice names; /* with ROW_OUTPUT_SEPARATOR, or the delimiter of text outputs */
     const char *const *types; /* one each, as struct glint_column_type has it */
     bool named;               /* they are names, not fields of a first row without a header */
+    const char *rename;       /* the hint if two names are equal */
 };
 int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct glint_job_args *args, const char *path,

@@ -159,10 +159,12 @@ int agg_save(struct glint_rdd *rows, const struct table *t, const struct glint_j
     if (text == NULL) return glint_error(t->g)->code;
     const char *end = describe_results(text, p, c, names, inputs, count, &types);
     assert(end <= text + fields * (longest + RESULT_NAME_BYTES));
-    const struct row_output_columns columns = {.names = {(const uint8_t *)text,
-                                                         (uint64_t)(end - text)},
-                                               .types = types.types,
-                                               .named = t->header || t->csv == FIELDS_JSON};
+    const struct row_output_columns columns = {
+        .names = {(const uint8_t *)text, (uint64_t)(end - text)},
+        .types = types.types,
+        .named = t->header || t->csv == FIELDS_JSON,
+        .rename = "choose each result once; a column gets "
+                  "another name by glint submit select"};
     const int r = row_output_save_columns(rows, t->lines, args, path, &columns);
     glint_free(text);
     return r;

@@ -149,9 +149,11 @@ struct select_plan {
     struct table table;
     struct where_columns columns;
     uint8_t *items, *header; /* arguments of select.row */
-    uint64_t items_size, header_size;
+    uint8_t *paths;          /* of columns as JSON */
+    uint64_t items_size, header_size, paths_size;
     uint32_t count;
     bool star;                /* one of them is all columns */
+    bool json_values;         /* columns are saved as they are in JSON */
     uint8_t types[ITEMS_MAX]; /* enum expression_type */
 };
 
@@ -185,10 +187,44 @@ static void parse_star_item(struct select_plan *p, struct expression_source *s)
     expression_next_token(s);
 }
 
+/* Whether the item is a column as it is. */
+static bool is_column_item(const struct expression_source *s)
+{
+    return s->code_size == EXPRESSION_HEAD_BYTES && s->code[0] == EXPRESSION_COLUMN;
+}
+
+/* Replaces the path of an item, which is a column, by the one that gives its value as JSON.
+ * There were `paths` and `columns` of them before it. */
+static void read_as_json(struct select_plan *p, struct expression_source *s, uint32_t paths,
+                         uint32_t columns)
+{
+    struct columns *const c = &p->columns.columns;
+    uint32_t at, number;
+    uint8_t letters;
+    memcpy(&at, s->code + 2, sizeof at);
+    assert(at < c->count && c->number[at] > 0 && c->number[at] <= p->table.json_count);
+    const struct glint_slice path = p->table.json_paths[c->number[at] - 1];
+    uint8_t *const raw = p->paths + p->paths_size;
+    raw[0] = FIELDS_JSON_VALUE;
+    memcpy(raw + 1, path.data, path.size);
+    p->paths_size += path.size + 1;
+    p->table.json_count = paths; /* what is an object or array has no text */
+    c->count = columns;
+    if (columns_resolve(&p->table, "columns", "", (struct glint_slice){raw, path.size + 1}, &number,
+                        &letters) != 0)
+        return;
+    glint_with_json_lines(p->table.lines, p->table.json_paths, p->table.json_count);
+    for (at = 0; at < c->count && c->number[at] != number;) at++;
+    if (at == c->count) c->number[c->count++] = number;
+    memcpy(s->code + 2, &at, sizeof at);
+}
+
 static void parse_expression_item(struct select_plan *p, struct expression_source *s)
 {
+    const uint32_t paths = p->table.json_count, columns = p->columns.columns.count;
     const enum expression_type type = expression_compile(s, false);
     const uint8_t *const code = s->code;
+    if (s->failed == 0 && p->json_values && is_column_item(s)) read_as_json(p, s, paths, columns);
     if (s->failed != 0) return;
     if (p->count < ITEMS_MAX) p->types[p->count] = (uint8_t)type;
     if (type == EXPRESSION_TIME)
@@ -258,6 +294,7 @@ static int allocate_name_lists(struct select_plan *p, const char *text)
     p->items = glint_alloc(p->table.g,
                            EXPRESSION_CODE_BYTES(size) + ITEMS_MAX * (4 + EXPRESSION_HEAD_BYTES));
     p->header = glint_alloc(p->table.g, size + stars * line + 1);
+    p->paths = glint_alloc(p->table.g, 2 * size + 1);
     return glint_error(p->table.g)->code;
 }
 
@@ -277,13 +314,21 @@ static int parse_select_items(struct select_plan *p, const char *text)
     return where_end(&s, &p->columns);
 }
 
-static struct glint_rdd *selected_rows_rdd(const struct select_plan *p, bool header)
+/* `header`: in each part, or once in an output of all parts one after another. */
+static struct glint_rdd *selected_rows_rdd(const struct select_plan *p, bool header,
+                                           const char *path)
 {
-    struct glint_args *args = glint_args(p->table.g);
+    struct glint *g = p->table.g;
+    const bool once = header && glint_is_stdout(g, path);
+    struct glint_args *args = glint_args(g);
     columns_args(args, &p->table, &p->columns.columns);
     glint_args_bytes(args, "items", p->items, p->items_size);
-    glint_args_bytes(args, "header", p->header, header ? p->header_size : 0);
-    return glint_map_partitions(table_rows(&p->table), &select_row, args);
+    glint_args_bytes(args, "header", p->header, header && !once ? p->header_size : 0);
+    struct glint_rdd *rows = glint_map_partitions(table_rows(&p->table), &select_row, args);
+    if (!once || rows == NULL) return rows;
+    const struct glint_record first = {.value.bytes = {p->header, p->header_size}};
+    const struct glint_schema schema = {GLINT_NONE, GLINT_TEXT};
+    return glint_union(glint_parallelize(g, schema, &first, 1, 1), rows);
 }
 
 /* The type of the column of an instruction; NULL: text. */
@@ -330,6 +375,7 @@ static const char *type_of_item(const struct select_plan *p, uint32_t item, cons
                                 uint32_t count)
 {
     const bool column = size == EXPRESSION_HEAD_BYTES && code[0] == EXPRESSION_COLUMN;
+    if (column && p->json_values) return "+"; /* any value */
     if (column && code[1] == EXPRESSION_TEXT) return type_of_column(p, code, types, count);
     if (p->types[item] == EXPRESSION_BOOLEAN) return "b";
     if (p->types[item] != EXPRESSION_NUMBER) return NULL;
@@ -373,7 +419,7 @@ static int save_selected(const struct select_plan *p, const struct glint_job_arg
         row_output_match_header(p->table.lines) != GLINT_OK)
         return glint_error(g)->code;
     if (p->table.csv != FIELDS_COLUMNS && glint_job_option(args, "output-format") == NULL)
-        return row_output_save_text(selected_rows_rdd(p, header), args, path);
+        return row_output_save_text(selected_rows_rdd(p, header, path), args, path);
     if (header && !row_output_is_text(p->table.lines, args))
         return glint_abort(g, GLINT_E_USAGE, "leave it out, or add --output-format csv",
                            "--output-header is for text: other outputs have the names");
@@ -382,9 +428,11 @@ static int save_selected(const struct select_plan *p, const struct glint_job_arg
     const struct row_output_columns columns = {.names = {p->header, p->header_size},
                                                .types = types,
                                                .named = !p->star || p->table.header ||
-                                                        p->table.csv == FIELDS_JSON};
-    const int r =
-        row_output_save_columns(selected_rows_rdd(p, header), p->table.lines, args, path, &columns);
+                                                        p->table.csv == FIELDS_JSON,
+                                               .rename = "give one of them another name with AS, "
+                                                         "or leave it out"};
+    const int r = row_output_save_columns(selected_rows_rdd(p, header, path), p->table.lines, args,
+                                          path, &columns);
     glint_free(types);
     return r;
 }
@@ -394,7 +442,9 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
     struct select_plan p = {.count = 0};
     const char *columns = glint_job_option(args, "columns");
     const bool header = glint_job_option(args, "output-header") != NULL;
+    const char *format = glint_job_option(args, "output-format");
     int r = table_open(g, args, args->positional[0], &p.table);
+    p.json_values = p.table.csv == FIELDS_JSON && format != NULL && strcmp(format, "jsonl") == 0;
     if (r == 0 && header && columns == NULL && (!p.table.header || p.table.csv == FIELDS_JSON))
         r = glint_abort(g, GLINT_E_USAGE, "add --columns",
                         "--output-header without --columns needs --header");
@@ -409,13 +459,15 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
     if (r == 0 && !all) save_selected(&p, args, header);
     glint_free(p.items);
     glint_free(p.header);
+    glint_free(p.paths);
     return glint_error(g)->code;
 }
 
 static const struct glint_job_option options[] = {
     {"columns", "LIST", NULL,
      "columns and expressions, such as 'id, votes * 2 AS twice'; * is all columns (all columns)"},
-    {"output-header", NULL, NULL, "the first line of each part of OUTPUT has the names"},
+    {"output-header", NULL, NULL,
+     "the first line of each part of OUTPUT, or of standard output, has the names"},
     TABLE_OPTIONS,
     OUTPUT_FORMAT_OPTIONS,
     {NULL, NULL, NULL, NULL}};

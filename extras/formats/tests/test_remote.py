@@ -20,7 +20,7 @@ GLINT = os.path.join(os.path.dirname(os.environ["GLINT_FORMATS"]), "..", "glint"
 ROWS, GROUP = 200_000, 20_000
 FOOTER = 64 << 10  # bytes at the end that are asked for first, by each task
 LOOK = 4 << 10     # and at the start, to see what the file is
-DRIVER = 3         # times that the driver does so
+DRIVER = 1         # times that the driver does so
 
 
 def table():

@@ -98,3 +98,14 @@ Test(json, out_of_memory_is_sticky)
     json_fini(&j);
     cr_expect_eq(mem_live_blocks(), 0);
 }
+
+Test(json, bytes_lose_nothing)
+{
+    struct json j = {.failed = false};
+    json_bytes(&j, NULL, "a\xff\xc3\xa9\x80\n", 6);
+    const char *const wanted = "\"a\\udcff\xc3\xa9\\udc80\\n\"";
+    cr_assert_not(j.failed);
+    cr_assert_eq(j.out.size, strlen(wanted));
+    cr_expect_arr_eq(j.out.data, wanted, j.out.size);
+    json_fini(&j);
+}

@@ -1,6 +1,6 @@
 /* Names of columns by number, found by hash: files can have thousands. One thread. */
-#ifndef GLINT_INPUT_NAME_TABLE_H
-#define GLINT_INPUT_NAME_TABLE_H
+#ifndef GLINT_BASE_NAME_TABLE_H
+#define GLINT_BASE_NAME_TABLE_H
 
 #include "engine/base/mem.h"
 

@@ -1,5 +1,5 @@
-/* input/name_table.h: numbers of names. */
-#include "engine/input/name_table.h"
+/* base/name_table.h: numbers of names. */
+#include "engine/base/name_table.h"
 
 #include "engine/base/text.h"
 

@@ -1,5 +1,5 @@
 /* See name_table.h: open addressing. */
-#include "engine/input/name_table.h"
+#include "engine/base/name_table.h"
 
 #include "engine/base/hash.h"
 

@@ -1,0 +1,41 @@
+"""Runs glint in a directory of its own, for tests of its jobs."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+import pyarrow
+import pyarrow.parquet
+
+GLINT = os.path.join(os.path.dirname(os.environ["GLINT_FORMATS"]), "..", "glint")
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def run_glint(self, *arguments, code=0, stdin=None):
+        """What `glint submit` prints, as (standard output, standard error)."""
+        run = subprocess.run([GLINT, "submit", "--quiet", "--overwrite", *arguments], check=False,
+                             input=stdin, capture_output=True, text=True,
+                             env=os.environ | {"HOME": self.directory})
+        self.assertEqual(run.returncode, code, run.stderr)
+        return run.stdout, run.stderr
+
+    def parts(self, name):
+        """The paths of all files of an output, sorted."""
+        found = []
+        for directory, _, files in os.walk(self.path(name)):
+            found += [os.path.join(directory, file) for file in files if file.startswith("part-")]
+        return sorted(found)
+
+    def table(self, name):
+        """The rows of all parts, in order."""
+        return pyarrow.concat_tables(pyarrow.parquet.ParquetFile(part).read()
+                                     for part in self.parts(name))
