@@ -238,13 +238,22 @@ struct glint_column_pair {
     const char *null_rows; /* the name of the counter */
 };
 /* A column: its name, and its type in the format of Arrow's C data interface, such as u (text), l
- * (64 bit integer), g (double), tdD (date); NULL: text. */
+ * (64 bit integer), g (double), tdD (date), and for a nested type with its parts in brackets, as in
+ * +s(a=i,b=+l(item=u)), where the bytes ( ) , = % of a part are %XX; NULL: text. */
 struct glint_column_type {
     const char *name, *type;
 };
 /* Returns the columns of such a source; *out_count is 0 with the context's error set. They live as
  * long as the context. */
 const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count);
+/* A part of such a column: of a struct, by the path in it, such as b.c or b[0].c. */
+struct glint_column_part {
+    const char *pointer; /* the path as a JSON pointer; NULL: there is no such part */
+    const char *type;    /* as in struct glint_column_type */
+};
+/* Finds a part of the column with this number. The texts live as long as the context. */
+struct glint_column_part glint_find_column_part(struct glint_rdd *lines, uint32_t column,
+                                                struct glint_slice path);
 /* Two columns of such files as pairs, with no text in between. A row in which one of them is null
  * is left out and counted. */
 struct glint_rdd *glint_column_pairs(struct glint *g, const char *paths,

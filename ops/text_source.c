@@ -2,6 +2,7 @@
  * partitions are counted, and reads a split on the executor. */
 #include "engine/base/text.h"
 #include "engine/batch.h"
+#include "engine/input/arrow_type.h"
 #include "engine/input/bad_rows.h"
 #include "engine/input/column_file.h"
 #include "engine/input/column_map.h"
@@ -389,6 +390,32 @@ const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint
         types[i] = (struct glint_column_type){list->schema->names[i], list->schema->types[i]};
     *out_count = count;
     return types;
+}
+
+struct glint_column_part glint_find_column_part(struct glint_rdd *lines, uint32_t column,
+                                                struct glint_slice path)
+{
+    struct glint_column_part none = {NULL, NULL}, part = none;
+    struct json_paths paths;
+    struct buffer pointer = {NULL, 0, 0};
+    uint32_t count;
+    bool no_memory = false;
+    const struct glint_column_type *types = glint_column_types(lines, &count);
+    if (column >= count) return none;
+    struct arena *arena = &lines->g->arena;
+    if (path.size == 0 || path.data[0] == JSON_PATH_RAW ||
+        json_path_append(&pointer, path, &no_memory) != NULL) {
+        if (no_memory) error_no_memory(&lines->g->error);
+        return none;
+    }
+    part.pointer = arena_strdup(arena, (const char *)pointer.data);
+    bool ok = part.pointer != NULL &&
+              json_paths_read((struct glint_slice){(const uint8_t *)part.pointer, pointer.size},
+                              arena, &paths) &&
+              arrow_type_of_part(types[column].type, &paths.items[0], arena, &part.type);
+    buffer_fini(&pointer);
+    if (!ok) error_no_memory(&lines->g->error);
+    return ok && part.type != NULL ? part : none;
 }
 
 struct glint_rdd *glint_with_header(struct glint_rdd *lines)

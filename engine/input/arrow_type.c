@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 #include "engine/input/arrow_builder.h"
+#include "engine/input/json_line.h"
 
 #include <assert.h>
 #include <string.h>
@@ -164,4 +165,40 @@ const char *arrow_type_read(const char *name, const char *type, void (*change)(c
     if (change != NULL) change(format);
     out->format = format;
     return NULL;
+}
+
+/* ---- Parts */
+
+static const struct arrow_field *find_part(const struct arrow_field *f,
+                                           const struct json_segment *segment)
+{
+    assert(segment->name.data != NULL);
+    const bool list =
+        f->type == ARROW_LIST || f->type == ARROW_LARGE_LIST || f->type == ARROW_FIXED_LIST;
+    if (list) return segment->index != UINT64_MAX ? &f->children[0] : NULL;
+    for (uint32_t i = 0; f->type == ARROW_STRUCT && i < f->child_count; i++) {
+        const char *name = f->children[i].name;
+        if (strlen(name) == segment->name.size &&
+            memcmp(name, segment->name.data, segment->name.size) == 0)
+            return &f->children[i];
+    }
+    return NULL;
+}
+
+bool arrow_type_of_part(const char *type, const struct json_path *path, struct arena *arena,
+                        const char **out)
+{
+    struct ArrowSchema schema;
+    struct arrow_field whole;
+    const char *problem = arrow_type_read("", type, NULL, arena, &schema);
+    if (problem == NULL) problem = arrow_field_read(&schema, arena, &whole);
+    const struct arrow_field *f = problem == NULL && whole.type == ARROW_STRUCT ? &whole : NULL;
+    for (uint32_t i = 0; f != NULL && i < path->count; i++) f = find_part(f, &path->segments[i]);
+    *out = NULL;
+    if (f == NULL) return true;
+    struct buffer text = {NULL, 0, 0};
+    if (arrow_type_append(f, &text) && buffer_append(&text, "", 1))
+        *out = arena_strdup(arena, (const char *)text.data);
+    buffer_fini(&text);
+    return *out != NULL;
 }

@@ -15,5 +15,10 @@ bool arrow_type_append(const struct arrow_field *field, struct buffer *out);
  * of memory. */
 const char *arrow_type_read(const char *name, const char *type, void (*change)(char *format),
                             struct arena *arena, struct ArrowSchema *out);
+struct json_path;
+/* Sets *out to the text of the type of a part, in `arena`: the path has names of members of structs
+ * and indexes of lists. NULL: there is none. Returns false when out of memory. */
+bool arrow_type_of_part(const char *type, const struct json_path *path, struct arena *arena,
+                        const char **out);
 
 #endif

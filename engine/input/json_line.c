@@ -146,11 +146,9 @@ static const char *read_name(const char *at, uint8_t *out, struct json_segment *
     return at;
 }
 
-static bool read_pointer(const char *pointer, struct arena *arena, struct json_path *out)
+void json_pointer_read(const char *pointer, struct json_segment *segments, uint8_t *names,
+                       struct json_path *out)
 {
-    struct json_segment *segments = arena_alloc(arena, JSON_SEGMENTS_MAX * sizeof *segments);
-    uint8_t *names = arena_alloc(arena, strlen(pointer) + 1);
-    if (segments == NULL || names == NULL) return false;
     const bool raw = *pointer == JSON_PATH_RAW;
     pointer += raw;
     *out = (struct json_path){.pointer = pointer, .raw = raw, .segments = segments};
@@ -160,6 +158,14 @@ static bool read_pointer(const char *pointer, struct arena *arena, struct json_p
         names += segments[out->count++].name.size;
     }
     assert(out->count > 0);
+}
+
+static bool read_pointer(const char *pointer, struct arena *arena, struct json_path *out)
+{
+    struct json_segment *segments = arena_alloc(arena, JSON_SEGMENTS_MAX * sizeof *segments);
+    uint8_t *names = arena_alloc(arena, strlen(pointer) + 1);
+    if (segments == NULL || names == NULL) return false;
+    json_pointer_read(pointer, segments, names, out);
     return true;
 }
 

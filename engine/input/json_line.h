@@ -49,6 +49,11 @@ struct json_paths {
 /* Reads valid pointers, which are borrowed. Returns false when out of memory. */
 bool json_paths_read(struct glint_slice pointers, struct arena *arena, struct json_paths *out);
 
+/* Reads a valid one with memory of the caller: JSON_SEGMENTS_MAX segments, and for names as many
+ * bytes as the pointer has. */
+void json_pointer_read(const char *pointer, struct json_segment *segments, uint8_t *names,
+                       struct json_path *out);
+
 /* Depth of objects and arrays in a line; also the limit of many other readers. */
 enum { JSON_DEPTH_MAX = 1024 };
 

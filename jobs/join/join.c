@@ -57,7 +57,10 @@ static int read_key_columns(struct join *j, const struct glint_job_args *args, e
                                option);
         option = "key-column";
     }
-    return columns_option(&j->tables[side], args, option, "", &j->keys[side]);
+    struct columns *const keys = &j->keys[side];
+    return columns_option(&j->tables[side], args, option, "", keys) == 0
+               ? columns_reject_parts(j->g, option, keys->number, keys->count)
+               : glint_error(j->g)->code;
 }
 
 static int read_side_options(struct join *j, const struct glint_job_args *args, enum join_side side)

@@ -2,6 +2,7 @@
 #include "jobs/rows/columns.h"
 
 #include "engine/base/text.h"
+#include "engine/input/json_line.h"
 #include "jobs/rows/fields_quotes.h"
 #include "jobs/rows/where.h"
 
@@ -90,6 +91,13 @@ void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t de
     if (by_name) glint_with_columns(lines, names, (char)delimiter, uses, count);
 }
 
+/* The column itself, or that of a part. */
+static uint32_t whole_column(const struct table *t, uint32_t number)
+{
+    assert(!columns_is_part(number) || number - COLUMNS_PART < t->part_count);
+    return columns_is_part(number) ? t->parts[number - COLUMNS_PART].column : number;
+}
+
 void table_need_only(struct table *t, const struct columns *c)
 {
     assert(t->where_count <= COLUMNS_MAX && c->count <= COLUMNS_MAX);
@@ -97,10 +105,10 @@ void table_need_only(struct table *t, const struct columns *c)
     t->needed_count = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         t->some = t->some && c->number[i] != COLUMNS_LINE;
-        t->needed[t->needed_count++] = c->number[i];
+        t->needed[t->needed_count++] = whole_column(t, c->number[i]);
     }
     for (uint32_t i = 0; i < t->where_count; i++)
-        t->needed[t->needed_count++] = t->where_columns[i];
+        t->needed[t->needed_count++] = whole_column(t, t->where_columns[i]);
 }
 
 static struct glint_rdd *needed_rows(const struct table *t, struct glint_rdd *lines)
@@ -198,10 +206,58 @@ static int use_column_number(struct table *t, const char *option, struct glint_s
     return add_column_use(t, option, *out, false);
 }
 
+/* Adds a part of a column to those of the table. */
+static int add_part(struct table *t, const char *option, const struct table_part *part,
+                    uint32_t *out)
+{
+    uint32_t at = 0;
+    while (at < t->part_count && (t->parts[at].column != part->column ||
+                                  strcmp(t->parts[at].part.pointer, part->part.pointer) != 0))
+        at++;
+    if (at == COLUMNS_MAX)
+        return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "--%s: more than %d parts of columns",
+                           option, COLUMNS_MAX);
+    if (at == t->part_count) t->parts[t->part_count++] = *part;
+    *out = COLUMNS_PART + at;
+    return add_column_use(t, option, part->column, true);
+}
+
+/* Finds a.b.c as the part b.c of the column a, or c of a.b. Returns 1, 0 or the context's code. */
+static int find_part(struct table *t, const char *option, struct glint_slice name, uint32_t *out)
+{
+    for (uint64_t i = 1; t->csv == FIELDS_COLUMNS && i + 1 < name.size; i++) {
+        const struct glint_slice whole = {name.data, i};
+        const struct glint_slice path = {name.data + i + 1, name.size - i - 1};
+        struct table_part part = {.name = name};
+        if (name.data[i] != '.' ||
+            count_name(column_names_of_table(t), t->delimiter, whole, &part.column) != 1)
+            continue;
+        part.part = glint_find_column_part(t->lines, part.column, path);
+        if (glint_error(t->g)->code != GLINT_OK) return glint_error(t->g)->code;
+        if (part.part.pointer == NULL) continue;
+        return add_part(t, option, &part, out) == 0 ? 1 : glint_error(t->g)->code;
+    }
+    return 0;
+}
+
+int columns_reject_parts(struct glint *g, const char *option, const uint32_t *numbers,
+                         uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (columns_is_part(numbers[i]))
+            return glint_abort(g, GLINT_E_BAD_VALUE,
+                               "make it a column first: glint submit select --columns "
+                               "'*, a.b AS NAME'",
+                               "--%s: a part of a column cannot be chosen here", option);
+    return glint_error(g)->code;
+}
+
 static int use_column_name(struct table *t, const char *option, const char *letters,
                            struct glint_slice name, uint32_t *out)
 {
     const uint32_t found = count_name(column_names_of_table(t), t->delimiter, name, out);
+    const int part = found == 0 ? find_part(t, option, name, out) : 0;
+    if (part != 0) return part > 0 ? 0 : part;
     if (found != 1) return unknown_name(t, option, letters, name, found);
     return add_column_use(t, option, *out, true);
 }
@@ -314,6 +370,8 @@ static void label_of_column(const struct table *t, uint32_t number, char *out)
         text_format(out, COLUMN_LABEL_BYTES, "the row");
     else if (t->csv == FIELDS_JSON && number > 0 && number <= t->json_count)
         header_name_append(out, 0, COLUMN_LABEL_BYTES, json_path_shown(t->json_paths[number - 1]));
+    else if (columns_is_part(number))
+        header_name_append(out, 0, COLUMN_LABEL_BYTES, t->parts[number - COLUMNS_PART].name);
     else
         columns_label(columns_names(t), t->delimiter, number, out);
 }
@@ -332,6 +390,21 @@ static bool skip_empty(const struct table *t, const struct columns *c)
            fields_skip_empty(t->lines, t->csv, t->delimiter, last);
 }
 
+/* Of each part the column, 4 bytes, and the pointer with a NUL. */
+static void parts_args(struct glint_args *args, const struct table *t)
+{
+    struct buffer b = {NULL, 0, 0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < t->part_count; i++) {
+        const struct table_part *p = &t->parts[i];
+        ok = buffer_append(&b, &p->column, sizeof p->column) &&
+             buffer_append(&b, p->part.pointer, strlen(p->part.pointer) + 1);
+    }
+    if (!ok) glint_abort(t->g, GLINT_E_NO_MEMORY, NULL, "out of memory");
+    glint_args_bytes(args, "parts", b.data, b.size);
+    buffer_fini(&b);
+}
+
 void columns_args(struct glint_args *args, const struct table *t, const struct columns *c)
 {
     glint_args_i64(args, "delimiter", t->delimiter);
@@ -342,6 +415,7 @@ void columns_args(struct glint_args *args, const struct table *t, const struct c
     char labels[COLUMNS_MAX][COLUMN_LABEL_BYTES] = {{0}};
     for (uint32_t i = 0; i < c->count; i++) label_of_column(t, c->number[i], labels[i]);
     glint_args_bytes(args, "labels", labels, c->count * sizeof labels[0]);
+    parts_args(args, t);
 }
 
 /* ---- Task */
@@ -363,9 +437,69 @@ int columns_bad_value(const struct columns_reader *r, struct glint_task *task,
     return glint_bad_value(task, row, reason, r->labels[column], value);
 }
 
+struct columns_parts {
+    const struct json_paths *paths[COLUMNS_MAX]; /* by column of the reader; NULL: it is no part */
+    uint8_t *bytes;                              /* of texts with escapes */
+    uint64_t capacity;
+};
+
+/* Reads a pointer. Returns NULL with the task's error set when out of memory. */
+static const struct json_paths *read_part_path(struct glint_task *task, const char *pointer)
+{
+    struct json_paths *paths = glint_scratch(task, sizeof *paths);
+    struct json_segment *segments = glint_scratch(task, JSON_SEGMENTS_MAX * sizeof *segments);
+    uint8_t *names = glint_scratch(task, strlen(pointer) + 1);
+    if (paths == NULL || segments == NULL || names == NULL) return NULL;
+    json_pointer_read(pointer, segments, names, &paths->items[0]);
+    paths->count = 1;
+    return paths;
+}
+
+/* Finds a part in the list, of which columns_args tells the form: its column and pointer. Returns
+ * false if there is none. */
+static bool find_part_in_list(struct glint_slice list, uint32_t number, uint32_t *out_column,
+                              const char **out_pointer)
+{
+    uint64_t at = 0;
+    for (;; number--) {
+        const uint64_t head = sizeof *out_column;
+        if (list.size - at <= head) return false;
+        const uint8_t *pointer = list.data + at + head;
+        const uint8_t *nul = memchr(pointer, '\0', list.size - at - head);
+        if (nul == NULL) return false;
+        const uint64_t size = (uint64_t)(nul - pointer) + 1;
+        if (!json_pointers_are_valid((struct glint_slice){pointer, size})) return false;
+        memcpy(out_column, list.data + at, head);
+        *out_pointer = (const char *)pointer;
+        if (number == 0) return true;
+        at += head + size;
+    }
+}
+
+/* Reads the parts, and makes their numbers those of their columns. Returns 0 or a code. */
+static int open_parts(struct glint_task *task, struct columns_reader *r, struct glint_slice list)
+{
+    struct columns *const c = &r->columns;
+    r->parts = NULL;
+    for (uint32_t i = 0; i < c->count; i++) {
+        const char *pointer;
+        if (!columns_is_part(c->number[i])) continue;
+        if (!find_part_in_list(list, c->number[i] - COLUMNS_PART, &c->number[i], &pointer))
+            return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a part of a column is not valid");
+        if (r->parts == NULL) {
+            r->parts = glint_scratch(task, sizeof *r->parts);
+            if (r->parts == NULL) return GLINT_E_NO_MEMORY;
+            *r->parts = (struct columns_parts){.capacity = 0};
+        }
+        r->parts->paths[i] = read_part_path(task, pointer);
+        if (r->parts->paths[i] == NULL) return GLINT_E_NO_MEMORY;
+    }
+    return 0;
+}
+
 int columns_open(struct glint_task *task, struct columns_reader *r)
 {
-    struct glint_slice numbers, letters, labels;
+    struct glint_slice numbers, letters, labels, parts;
     struct columns *c = &r->columns;
     int64_t delimiter, skip_empty;
     int e = glint_arg_i64(task, "delimiter", &delimiter);
@@ -374,6 +508,7 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
     if (e == 0) e = glint_arg_slice(task, "letters", &letters);
     if (e == 0) e = nulls_open(task, &r->null);
     if (e == 0) e = glint_arg_slice(task, "labels", &labels);
+    if (e == 0) e = glint_arg_slice(task, "parts", &parts);
     if (e != 0) return e;
     if (delimiter < 0 || delimiter > UINT8_MAX || letters.size > COLUMNS_MAX ||
         numbers.size != letters.size * sizeof c->number[0] ||
@@ -387,6 +522,8 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
         memcpy(c->number, numbers.data, numbers.size);
         memcpy(c->letters, letters.data, letters.size);
     }
+    e = open_parts(task, r, parts);
+    if (e != 0) return e;
     for (uint32_t i = 0; i < c->count; i++) {
         r->labels[i] = (const char *)labels.data + (size_t)i * COLUMN_LABEL_BYTES;
         uint32_t at = i; /* insertion sort */
@@ -395,6 +532,56 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
         r->sorted[at] = (uint8_t)i;
     }
     return 0;
+}
+
+/* Replaces the text of a column, JSON, by that of its part. Returns 1, 0 if the row was bad and is
+ * left out, or a code. */
+static int find_part_value(const struct columns_reader *r, struct glint_task *task,
+                           struct glint_slice row, uint32_t column, uint64_t *used,
+                           struct glint_slice *text)
+{
+    struct columns_parts *const p = r->parts;
+    struct json_value value = {.kind = JSON_KIND_MISSING};
+    uint64_t at;
+    const bool null =
+        text->size == r->null.size && memcmp(text->data, r->null.data, text->size) == 0;
+    const char *problem = null ? NULL : json_line_scan(p->paths[column], *text, &value, &at);
+    if (problem == NULL && value.unpaired && value.kind == JSON_KIND_TEXT)
+        problem = "bytes that are not UTF-8";
+    if (problem != NULL) return columns_bad_value(r, task, row, column, *text, problem);
+    if (value.kind == JSON_KIND_MISSING || value.kind == JSON_KIND_NULL) {
+        *text = r->null;
+        return 1;
+    }
+    *text = value.raw;
+    if (value.kind != JSON_KIND_TEXT || !value.escaped) return 1;
+    uint8_t *const out = p->bytes + *used;
+    assert(*used + value.raw.size <= p->capacity);
+    *text = (struct glint_slice){out, json_text_decode(value.raw, out)};
+    *used += text->size;
+    const bool mark = memchr(out, r->delimiter, text->size) != NULL ||
+                      (text->size == r->null.size && memcmp(out, r->null.data, text->size) == 0);
+    return !mark ? 1
+                 : columns_bad_value(r, task, row, column, (struct glint_slice){NULL, 0},
+                                     "the byte 0x1f, or 0x1d alone, in a value");
+}
+
+static int find_part_values(const struct columns_reader *r, struct glint_task *task,
+                            struct glint_slice row, struct glint_slice *out)
+{
+    struct columns_parts *const p = r->parts;
+    uint64_t used = 0, size = 1;
+    int e = 1;
+    for (uint32_t i = 0; i < r->columns.count; i++)
+        if (p->paths[i] != NULL) size += out[i].size;
+    if (size > p->capacity) {
+        p->bytes = glint_scratch(task, 2 * size);
+        p->capacity = p->bytes != NULL ? 2 * size : 0;
+        if (p->bytes == NULL) return GLINT_E_NO_MEMORY;
+    }
+    for (uint32_t i = 0; e > 0 && i < r->columns.count; i++)
+        if (p->paths[i] != NULL) e = find_part_value(r, task, row, i, &used, &out[i]);
+    return e;
 }
 
 int columns_find(const struct columns_reader *r, struct glint_task *task, struct glint_slice row,
@@ -426,7 +613,7 @@ int columns_find(const struct columns_reader *r, struct glint_task *task, struct
         }
         out[r->sorted[i]] = (struct glint_slice){at, (uint64_t)(stop - at)};
     }
-    return 1;
+    return r->parts != NULL ? find_part_values(r, task, row, out) : 1;
 }
 
 int columns_join(const struct columns_reader *r, struct glint_task *task,
@@ -436,7 +623,8 @@ int columns_join(const struct columns_reader *r, struct glint_task *task,
     uint64_t size = 0;
     bool adjacent = true;
     for (uint32_t i = 0; i < count; i++) {
-        adjacent &= i == 0 || fields[i].data == fields[i - 1].data + fields[i - 1].size + 1;
+        adjacent &= i == 0 || (fields[i].data == fields[i - 1].data + fields[i - 1].size + 1 &&
+                               fields[i].data[-1] == r->delimiter);
         size += fields[i].size + (i > 0);
     }
     *out = (struct glint_slice){count > 0 ? fields[0].data : (const uint8_t *)"", size};

@@ -10,7 +10,21 @@ enum { COLUMNS_MAX = 64 };
 /* In place of a column's number: the whole line. */
 #define COLUMNS_LINE UINT32_MAX
 
+/* In place of it, and the number of the part: a part of a column of files of columns. */
+#define COLUMNS_PART 0x80000000u
+static inline bool columns_is_part(uint32_t number)
+{
+    return number >= COLUMNS_PART && number != COLUMNS_LINE;
+}
+
 /* ---- Driver */
+
+/* A part of a column that is a struct, such as user.id. */
+struct table_part {
+    uint32_t column;
+    struct glint_column_part part;
+    struct glint_slice name; /* as in the option */
+};
 
 /* Options of every job with an input table. */
 #define TABLE_OPTIONS                                                                              \
@@ -30,6 +44,8 @@ struct table {
     bool header;
     struct glint_slice json_paths[COLUMNS_MAX]; /* in JSON; columns 1 and on of a row */
     uint32_t json_count;
+    struct table_part parts[COLUMNS_MAX]; /* by number of part */
+    uint32_t part_count;
     struct glint_slice names; /* the first line, with `header`: read when a column is chosen */
     struct glint_column_use uses[COLUMNS_MAX];
     uint32_t use_count;
@@ -63,14 +79,18 @@ struct columns {
 
 /* Adds the columns that an option lists, such as 3,name; nothing if the option is not set. A name
  * that is a number is name=2019 or, as one with commas or colons, in quotes: "price, total". An
- * item may end with a colon and some of `letters` ("": none), as in 3:nr. Names are those of the
- * first file; files with another header are read by their own (glint_with_columns). Returns 0 or
- * the context's code. */
+ * item may end with a colon and some of `letters` ("": none), as in 3:nr. Of files of columns
+ * user.id is a part of the column user, unless a column has this name. Names are those of the first
+ * file; files with another header are read by their own (glint_with_columns). Returns 0 or the
+ * context's code. */
 int columns_option(struct table *t, const struct glint_job_args *args, const char *option,
                    const char *letters, struct columns *out);
 /* One item of such a list, which is all of `item`. Returns 0 or the context's code. */
 int columns_resolve(struct table *t, const char *option, const char *letters,
                     struct glint_slice item, uint32_t *out_number, uint8_t *out_letters);
+/* Fails the context if a column is a part of one. Returns its code. */
+int columns_reject_parts(struct glint *g, const char *option, const uint32_t *numbers,
+                         uint32_t count);
 /* Matches the columns of each file of a source by name, if one of `uses` is by name. */
 void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t delimiter,
                    const struct glint_column_use *uses, uint32_t count);
@@ -96,6 +116,7 @@ struct columns_reader {
     bool quotes;                 /* a field that begins with a quote is an error */
     bool skip_empty;             /* empty rows are left out (fields_skip_empty) */
     uint8_t sorted[COLUMNS_MAX]; /* the columns by ascending number */
+    struct columns_parts *parts; /* of columns; NULL: there are none */
     const char *labels[COLUMNS_MAX];
 };
 

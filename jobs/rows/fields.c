@@ -164,6 +164,7 @@ uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const
     uint8_t letters;
     columns_resolve(&table, option, "", (struct glint_slice){(const uint8_t *)text, strlen(text)},
                     &number, &letters);
+    if (columns_reject_parts(g, option, &number, 1) != 0) return 0;
     if (table.use_count > 0 && f->use_count < sizeof f->uses / sizeof f->uses[0])
         f->uses[f->use_count++] = table.uses[0];
     memcpy(table.uses, f->uses, f->use_count * sizeof f->uses[0]);

@@ -82,6 +82,7 @@ static struct glint_slice name_of_column(const struct table *t, struct glint_sli
                                          uint32_t number)
 {
     struct glint_slice rest = header, name = {NULL, 0};
+    if (columns_is_part(number)) return t->parts[number - COLUMNS_PART].name;
     if (t->csv == FIELDS_JSON)
         return number > 0 && number <= t->json_count ? t->json_paths[number - 1] : name;
     for (uint32_t at = 0; at <= number; at++)
@@ -117,8 +118,8 @@ static char *append_result_name(char *at, const struct agg_plan *p, struct agg_o
 }
 
 /* Writes the names, separated, and sets types. Returns where the names end. */
-static char *describe_results(char *at, const struct agg_plan *p, const struct columns *c,
-                              const struct glint_slice *names,
+static char *describe_results(char *at, const struct table *t, const struct agg_plan *p,
+                              const struct columns *c, const struct glint_slice *names,
                               const struct glint_column_type *inputs, uint32_t input_count,
                               struct result_types *out)
 {
@@ -128,7 +129,9 @@ static char *describe_results(char *at, const struct agg_plan *p, const struct c
         const struct agg_output result = by ? (struct agg_output){0} : p->outputs[i - p->by];
         const uint32_t column = by ? i : column_of_result(p, result);
         const uint32_t number = column < c->count ? c->number[column] : GLINT_NO_COLUMN;
-        const char *type = number < input_count ? inputs[number].type : NULL;
+        const char *type = number < input_count      ? inputs[number].type
+                           : columns_is_part(number) ? t->parts[number - COLUMNS_PART].part.type
+                                                     : NULL;
         const struct glint_slice name = column < c->count ? names[column] : (struct glint_slice){0};
         if (i > 0) *at++ = ROW_OUTPUT_SEPARATOR;
         at = by ? append_slice(at, name) : append_result_name(at, p, result, name);
@@ -157,7 +160,7 @@ int agg_save(struct glint_rdd *rows, const struct table *t, const struct glint_j
     const uint64_t fields = (uint64_t)p->by + p->output_count;
     char *const text = glint_alloc(t->g, fields * (longest + RESULT_NAME_BYTES));
     if (text == NULL) return glint_error(t->g)->code;
-    const char *end = describe_results(text, p, c, names, inputs, count, &types);
+    const char *end = describe_results(text, t, p, c, names, inputs, count, &types);
     assert(end <= text + fields * (longest + RESULT_NAME_BYTES));
     const struct row_output_columns columns = {
         .names = {(const uint8_t *)text, (uint64_t)(end - text)},

@@ -338,6 +338,7 @@ static const char *type_of_column(const struct select_plan *p, const uint8_t *he
     uint32_t at;
     memcpy(&at, head + 2, sizeof at);
     const uint32_t number = p->columns.columns.number[at];
+    if (columns_is_part(number)) return p->table.parts[number - COLUMNS_PART].part.type;
     return number < count ? types[number].type : NULL;
 }
 

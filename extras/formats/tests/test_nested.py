@@ -172,3 +172,83 @@ class Nested(Command):
                                    "map": [{"key": "k", "value": 1}]})
         out, _ = self.run_glint("select", "--output-format", "csv", self.path("in"), "-")
         self.assertEqual(out.splitlines()[1], '1,"{""l"":[]}",[]')
+
+
+class Paths(Command):
+    """Parts of structs, by names with dots."""
+
+    def setUp(self):
+        super().setUp()
+        struct = pyarrow.struct
+        user = struct([("id", pyarrow.int32()), ("name", pyarrow.string()),
+                       ("at", struct([("lat", pyarrow.float32())])),
+                       ("day", pyarrow.date32()), ("tags", pyarrow.list_(pyarrow.string())),
+                       ("x.y", pyarrow.string()), ("bin", pyarrow.binary())])
+        day = datetime.date(2026, 1, 31)
+        rows = [{"id": 2, "name": "b\"\n", "at": {"lat": 0.5}, "day": day, "tags": ["t", "u"]},
+                None, {"id": 10, "name": None, "at": None, "day": None, "tags": None},
+                {"id": None, "name": "null", "at": {"lat": None}, "tags": []},
+                {"id": 2, "name": "", "at": {"lat": -1}, "x.y": "dots"}]
+        self.rows = pyarrow.table({"n": [1, 2, 3, 4, 5], "user": pyarrow.array(rows, user),
+                                   "user.own": ["a", "b", "c", "d", "e"]})
+        pyarrow.parquet.write_table(self.rows, self.path("in"), row_group_size=2)
+
+    def select(self, columns, *more):
+        self.run_glint("select", "--columns", columns, *more, self.path("in"), self.path("out"))
+        return self.table("out")
+
+    def test_columns(self):
+        out = self.select("user.id, user.name AS name, user.at.lat, user.day, user.tags, user.own,"
+                          " user.tags[1] AS second, user.id + 1 AS next, \"user./x.y\" AS dots, user.at")
+        self.assertEqual(out.schema.types, [
+            pyarrow.int32(), pyarrow.string(), pyarrow.float32(), pyarrow.date32(),
+            pyarrow.list_(pyarrow.string()), pyarrow.string(), pyarrow.string(), pyarrow.int64(),
+            pyarrow.string(), pyarrow.struct([("lat", pyarrow.float32())])])
+        day = datetime.date(2026, 1, 31)
+        self.assertEqual(out.to_pydict(), {
+            "user.id": [2, None, 10, None, 2], "name": ["b\"\n", None, None, "null", ""],
+            "user.at.lat": [0.5, None, None, None, -1.0],
+            "user.day": [day, None, None, None, None],
+            "user.tags": [["t", "u"], None, None, [], None],
+            "user.own": ["a", "b", "c", "d", "e"], "second": ["u", None, None, None, None],
+            "next": [3, None, 11, None, 3], "dots": [None] * 4 + ["dots"],
+            "user.at": [{"lat": 0.5}, None, None, {"lat": None}, {"lat": -1.0}]})
+
+    def test_conditions_and_keys(self):
+        for where, rows in (("user.id = 2", [1, 5]), ("user.id IS NULL", [2, 4]),
+                            ("user.name = 'null'", [4]), ("user.name = ''", [5]),
+                            ("user.day >= DATE '2026-01-31'", [1]), ("user.own = 'c'", [3]),
+                            ("user.at.lat < 0 OR user.tags[0] = 't'", [1, 5])):
+            self.assertEqual(self.select("n", "--where", where)["n"].to_pylist(), rows, where)
+        self.run_glint("sort", "--by", "user.id:n,user.at.lat:n", self.path("in"), self.path("out"))
+        self.assertEqual(self.table("out")["n"].to_pylist(), [2, 4, 5, 1, 3])
+        self.assertEqual(self.table("out").schema, self.rows.schema)
+        self.run_glint("agg", "--by", "user.id", "--count", "--max", "user.at.lat",
+                       self.path("in"), self.path("out"))
+        self.assertEqual(sorted(self.table("out").to_pylist(), key=str), [
+            {"user.id": 10, "count": 1, "max(user.at.lat)": None},
+            {"user.id": 2, "count": 2, "max(user.at.lat)": 0.5},
+            {"user.id": None, "count": 2, "max(user.at.lat)": None}])
+        self.run_glint("dedup", "--by", "user.id", self.path("in"), self.path("out"))
+        self.assertEqual(self.table("out").num_rows, 3)
+        self.run_glint("grep", "b", "--column", "user.name", self.path("in"), self.path("out"))
+        self.assertEqual(self.table("out")["n"].to_pylist(), [1])
+        self.run_glint("top", "1", "--by", "user.at.lat", self.path("in"), self.path("out"))
+        self.assertEqual(self.table("out")["n"].to_pylist(), [1])
+
+    def test_what_is_no_part(self):
+        for name in ("user.none", "n.id", "user.", ".id", "user.id.x", "user.tags.x", "user.tags"):
+            _, error = self.run_glint("sort", "--by", name, self.path("in"), self.path("out"),
+                                      code=0 if name == "user.tags" else 64)
+            if name != "user.tags":
+                self.assertIn(f'no column is named "{name}"', error)
+        for job in (["count-keys", "--key-column", "user.id"],
+                    ["join", "--key-column", "user.id", self.path("in")]):
+            _, error = self.run_glint(*job, self.path("in"), self.path("out"), code=64)
+            self.assertIn("a part of a column cannot be chosen here", error)
+        text = self.rows.set_column(1, "user", pyarrow.array(
+            [{"b": b"\xff"}] * 5, pyarrow.struct([("b", pyarrow.binary())])))
+        pyarrow.parquet.write_table(text, self.path("in"))
+        _, error = self.run_glint("sort", "--by", "user.b", self.path("in"), self.path("out"),
+                                  code=65)
+        self.assertIn("bytes that are not UTF-8", error)

@@ -660,5 +660,6 @@ Test(columns, files_without_rows_or_columns)
     cr_assert_eq(RUN("count-keys", "a.parquet", "out"), 0, "%s", error.cause);
     expect_output("out", "");
     write_file("b.parquet", HEAD "group\n");
-    expect_failure(RUN("count-keys", "b.parquet", "out"), GLINT_E_INPUT_FORMAT, "it has no columns");
+    expect_failure(RUN("count-keys", "b.parquet", "out"), GLINT_E_INPUT_FORMAT,
+                   "it has no columns");
 }
