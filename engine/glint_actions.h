@@ -147,6 +147,13 @@ int glint_save_as_column_file(struct glint_rdd *rows, const char *path,
 /* The same for several outputs, by number of output, as glint_save_as_text_files. */
 int glint_save_as_column_files(struct glint_rdd *rows, const char *const *paths, uint32_t count,
                                const struct glint_column_form *form);
+/* Saves pairs of (directory, row), both text, as files of columns in directories of `path` like
+ * dt=2026-01-01 or a=1/b=2, of at most GLINT_PARTITION_COLUMNS_MAX names. The pairs of a directory
+ * follow one another within a partition, and are in no other one: a task has one file open. More
+ * than GLINT_PARTITIONS_SAVED_MAX directories, and an output in a store, are an error. */
+enum { GLINT_PARTITION_COLUMNS_MAX = 8, GLINT_PARTITIONS_SAVED_MAX = 10000 };
+int glint_save_as_partitioned_column_files(struct glint_rdd *pairs, const char *path,
+                                           const struct glint_column_form *form);
 /* Saves several outputs in one pass, like Hadoop's MultipleTextOutputFormat: the key, an i64, is
  * the number of the record's output, from 0; the value is its line. Each of the `count` outputs (1
  * to 16) has as many parts as `rdd` has partitions. */

@@ -91,7 +91,7 @@ struct save {
     struct gzip_writer *gzip; /* at most one of the two is not NULL */
     struct zstd_writer *zstd;
     uint8_t csv; /* the delimiter of CSV; JSON_ROW: rows of JSON lines; 0: plain lines */
-    struct glint_slice nulls; /* with `csv` (input/csv.h) */
+    struct glint_slice nulls;           /* with `csv` (input/csv.h) */
     const struct save_objects *objects; /* rows become objects of JSON; NULL: they do not */
     uint64_t bytes;
     bool finished;
@@ -103,6 +103,8 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
 /* The same without the parameters of text; the part's name ends with `suffix`. */
 int save_open_file(struct save *s, const struct op_open *o, uint32_t output,
                    enum compression compression, const char *suffix);
+/* Creates the file `name` in a directory of the task, without compression. `dir` is borrowed. */
+int save_open_in(struct save *s, struct glint_task *task, const char *dir, const char *name);
 /* Ensures room for `size` bytes at buffer.data + buffer.size; may flush the buffer. Returns false
  * with the task's error set, as the next two. */
 bool save_reserve(struct save *s, uint64_t size);

@@ -134,6 +134,18 @@ int save_open_file(struct save *s, const struct op_open *o, uint32_t output,
     return remote_output_is(s->dir) ? begin_upload(s, o, part) : create_attempt_file(s);
 }
 
+int save_open_in(struct save *s, struct glint_task *task, const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    *s = (struct save){.task = task, .dir = dir, .file = -1};
+    if (!text_format(s->name, sizeof s->name, "%s", name) ||
+        !format_attempt_path(s, path, sizeof path))
+        return error_set(&task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
+                         "the output path is too long: %s", dir);
+    if (!buffer_reserve(&s->buffer, SAVE_BUFFER_BYTES)) return error_no_memory(&task->error);
+    return create_attempt_file(s);
+}
+
 int save_check_paths(struct glint_rdd *rdd, const char *call, const char *const *paths,
                      uint32_t count)
 {

@@ -1,15 +1,19 @@
 /* saveAsColumnFile: rows of tables as a Parquet or Arrow file per partition; saveAsColumnFiles: as
- * one per output, whose number is the record's key. All files of a task have the same name, which
- * is its result: the driver commits all of them or none. */
+ * one per output, whose number is the record's key; saveAsPartitionedColumnFiles: one per
+ * directory, which is the key, below a directory of the attempt that the driver commits as a whole.
+ * All files of a task have the same name, which is its result: the driver commits all of them or
+ * none. */
 #include "engine/base/text.h"
 #include "engine/input/arrow_builder.h"
 #include "engine/input/arrow_type.h"
 #include "engine/input/column_file.h"
 #include "engine/input/csv.h"
+#include "engine/input/remote_writer.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #define ARRAY_ROWS_MAX  8192
@@ -22,7 +26,7 @@
  * empty fields are null. */
 enum { HEAD_ELEMENTS = 5 };
 
-extern const struct op op_save_as_column_file;
+extern const struct op op_save_as_column_file, op_save_as_partitioned_column_files;
 
 struct column_output {
     struct save *save;
@@ -45,9 +49,17 @@ struct column_save {
     uint32_t count;
     struct arrow_field *fields;
     struct ArrowSchema *schemas; /* theirs */
+    struct ArrowSchema **children;
     uint32_t output_count, opened;
     struct column_output *outputs;
     struct save *saves; /* theirs */
+    /* Of files in directories: the only output is that of the current one. */
+    bool partitioned, complete;
+    char root[PATH_MAX];        /* of the attempt */
+    char part[64], attempt[64]; /* names of files, and of the root */
+    struct buffer directory;    /* the current one, below the root; ends with a NUL */
+    char path[PATH_MAX];        /* of it */
+    uint32_t directory_count;
 };
 
 /* ---- Driver */
@@ -112,10 +124,11 @@ static struct glint_rdd *with_partition(struct glint_rdd *rows)
 static int save_columns(struct glint_rdd *rows, enum glint_type key, const char *const *paths,
                         uint32_t count, const struct glint_column_form *form)
 {
+    const struct op *op =
+        key == GLINT_TEXT ? &op_save_as_partitioned_column_files : &op_save_as_column_file;
     struct glint *g = rows->g;
     assert(count > 0 && count <= ACTION_OUTPUTS_MAX);
-    if (save_check_paths(rows, "saveAsColumnFile", paths, count) != 0 ||
-        check_form(rows, key, form) != 0)
+    if (save_check_paths(rows, op->name, paths, count) != 0 || check_form(rows, key, form) != 0)
         return g->error.code;
     if (form->format == GLINT_TSV || form->format == GLINT_JSON_LINES)
         return key == GLINT_NONE ? save_as_text_file(rows, paths[0], form)
@@ -127,7 +140,7 @@ static int save_columns(struct glint_rdd *rows, enum glint_type key, const char 
     if (rows == NULL || context_failed(g)) return g->error.code;
     struct packer p = {.failed = false};
     const bool packed = pack_form(&p, g, form);
-    struct action a = {.op = &op_save_as_column_file,
+    struct action a = {.op = op,
                        .rdd = rows,
                        .outputs = paths,
                        .output_count = count,
@@ -142,6 +155,20 @@ int glint_save_as_column_file(struct glint_rdd *rows, const char *path,
 {
     if (rows == NULL) return rdd_null_error("saveAsColumnFile");
     return save_columns(rows, GLINT_NONE, &path, 1, form);
+}
+
+int glint_save_as_partitioned_column_files(struct glint_rdd *pairs, const char *path,
+                                           const struct glint_column_form *form)
+{
+    if (pairs == NULL) return rdd_null_error("saveAsPartitionedColumnFiles");
+    if (form->format != GLINT_PARQUET && form->format != GLINT_ARROW)
+        return glint_abort(pairs->g, GLINT_E_PLAN_ARGUMENT, NULL,
+                           "saveAsPartitionedColumnFiles: directories are for Parquet and Arrow");
+    if (path != NULL && remote_output_is(path))
+        return glint_abort(pairs->g, GLINT_E_OUTPUT_CREATE,
+                           "save to a directory of a file system, and copy it",
+                           "%s: directories by column are not written to stores", path);
+    return save_columns(pairs, GLINT_TEXT, &path, 1, form);
 }
 
 int glint_save_as_column_files(struct glint_rdd *rows, const char *const *paths, uint32_t count,
@@ -209,9 +236,12 @@ static int read_fields(struct column_save *s, struct unpacker *u)
     struct glint_task *task = s->task;
     s->fields = task_alloc(task, s->count * sizeof *s->fields);
     s->schemas = task_alloc(task, s->count * sizeof *s->schemas);
-    if (s->fields == NULL || s->schemas == NULL) return GLINT_E_NO_MEMORY;
-    for (uint32_t i = 0; i < s->count; i++)
+    s->children = task_alloc(task, s->count * sizeof *s->children);
+    if (s->fields == NULL || s->schemas == NULL || s->children == NULL) return GLINT_E_NO_MEMORY;
+    for (uint32_t i = 0; i < s->count; i++) {
+        s->children[i] = &s->schemas[i];
         if (read_column(s, u, i) != 0) return task->error.code;
+    }
     return unpack_is_complete(u)
                ? 0
                : error_set(&task->error, GLINT_E_PROTOCOL, NULL, "an output has wrong columns");
@@ -245,16 +275,13 @@ static int create_writer(struct column_save *s, struct column_output *o)
 {
     assert(s->count > 0 && o->writer == NULL);
     struct glint_task *task = s->task;
-    o->builders = task_alloc(task, s->count * sizeof *o->builders);
-    struct ArrowSchema **pointers = task_alloc(task, s->count * sizeof *pointers);
-    if (o->builders == NULL || pointers == NULL) return GLINT_E_NO_MEMORY;
-    for (uint32_t i = 0; i < s->count; i++) {
+    if (o->builders == NULL) o->builders = task_alloc(task, s->count * sizeof *o->builders);
+    if (o->builders == NULL) return GLINT_E_NO_MEMORY;
+    for (uint32_t i = 0; i < s->count; i++)
         if (!arrow_builder_init(&o->builders[o->built++], &s->fields[i]))
             return error_no_memory(&task->error);
-        pointers[i] = &s->schemas[i];
-    }
     const struct ArrowSchema schema = {
-        .format = "+s", .name = "", .n_children = s->count, .children = pointers};
+        .format = "+s", .name = "", .n_children = s->count, .children = s->children};
     const struct format_write options = {.kind = s->kind,
                                          .compression = s->compression,
                                          .level = -1,
@@ -289,6 +316,31 @@ static int open_outputs(struct column_save *s, const struct op_open *open)
     return r;
 }
 
+/* Creates the directory of an attempt, whose name the driver commits as that of a part. */
+static int open_root(struct column_save *s, const struct op_open *o)
+{
+    struct glint_task *task = s->task;
+    const char *suffix = s->kind == FORMAT_PARQUET ? ".parquet" : ".arrow";
+    assert(s->partitioned && s->outputs == NULL);
+    s->output_count = 1;
+    s->outputs = task_alloc(task, sizeof *s->outputs);
+    s->saves = task_alloc(task, sizeof *s->saves);
+    if (s->outputs == NULL || s->saves == NULL) return GLINT_E_NO_MEMORY;
+    s->outputs[0] = (struct column_output){.save = &s->saves[0]};
+    if (o->output_count != 1)
+        return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a stage has too few outputs");
+    if (!text_format(s->part, sizeof s->part, "part-%05u%s", task->partition, suffix) ||
+        !text_format(s->attempt, sizeof s->attempt, "%s.attempt-%u", s->part, task->attempt) ||
+        !text_format(s->root, sizeof s->root, "%s/%s", o->outputs[0], s->attempt)) {
+        s->root[0] = '\0';
+        return error_set(&task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
+                         "the output path is too long: %s", o->outputs[0]);
+    }
+    const int r = task->env->make_dir(task->env, ENV_CWD, s->root, false);
+    return r == 0 ? 0
+                  : error_set_shared_path(&task->error, GLINT_E_OUTPUT_IO, r, "create", s->root);
+}
+
 static int column_save_open(void *state, const struct op_open *o)
 {
     struct column_save *s = state;
@@ -308,7 +360,14 @@ static int column_save_open(void *state, const struct op_open *o)
     s->library = format_library_load(&o->task->error);
     if (s->library == NULL) return o->task->error.code;
     int r = read_fields(s, &u);
-    return r == 0 ? open_outputs(s, o) : r;
+    if (r != 0) return r;
+    return s->partitioned ? open_root(s, o) : open_outputs(s, o);
+}
+
+static int partitioned_save_open(void *state, const struct op_open *o)
+{
+    ((struct column_save *)state)->partitioned = true;
+    return column_save_open(state, o);
 }
 
 static int write_array(struct column_save *s, struct column_output *o)
@@ -375,20 +434,21 @@ static enum flow column_save_push(void *state, const struct glint_batch *batch,
     return FLOW_MORE;
 }
 
+static bool finish_output(struct column_save *s, struct column_output *o)
+{
+    struct format_error e = {.piece = -1};
+    if (write_array(s, o) != 0) return false;
+    if (s->library->finish(o->writer, &e) == 0) return save_finish(o->save) == FLOW_MORE;
+    set_format_error(o, &e);
+    return false;
+}
+
 static enum flow column_save_finish(void *state, struct glint_emitter *out)
 {
     struct column_save *s = state;
-    struct format_error e = {.piece = -1};
     (void)out;
-    for (uint32_t i = 0; i < s->output_count; i++) {
-        struct column_output *o = &s->outputs[i];
-        if (write_array(s, o) != 0) return FLOW_FAIL;
-        if (s->library->finish(o->writer, &e) != 0) {
-            set_format_error(o, &e);
-            return FLOW_FAIL;
-        }
-        if (save_finish(o->save) != FLOW_MORE) return FLOW_FAIL;
-    }
+    for (uint32_t i = 0; i < s->output_count; i++)
+        if (!finish_output(s, &s->outputs[i])) return FLOW_FAIL;
     return FLOW_MORE;
 }
 
@@ -398,6 +458,15 @@ static int column_save_result(void *state, struct buffer *out)
     return save_results(s->saves, s->output_count, out);
 }
 
+static void close_output(struct column_save *s, struct column_output *o)
+{
+    s->library->destroy(o->writer);
+    for (uint32_t c = 0; c < o->built; c++) arrow_builder_fini(&o->builders[c]);
+    save_close(o->save);
+    o->writer = NULL;
+    o->built = 0;
+}
+
 /* If any file is not finished, removes all: a failed attempt leaves no files. */
 static void column_save_close(void *state)
 {
@@ -405,13 +474,128 @@ static void column_save_close(void *state)
     bool finished = s->opened == s->output_count;
     for (uint32_t i = 0; i < s->opened; i++) finished = finished && s->saves[i].finished;
     for (uint32_t i = 0; i < s->opened; i++) {
-        struct column_output *o = &s->outputs[i];
-        s->library->destroy(o->writer);
-        for (uint32_t c = 0; c < o->built; c++) arrow_builder_fini(&o->builders[c]);
-        o->save->finished = finished;
-        save_close(o->save);
+        s->outputs[i].save->finished = finished;
+        close_output(s, &s->outputs[i]);
     }
 }
+
+/* ---- Directories */
+
+/* Whether it is NAME=VALUE/NAME=VALUE, which stays below the root. */
+static bool is_partition_directory(struct glint_slice d)
+{
+    struct glint_slice rest = d, level;
+    uint32_t count = 0;
+    bool valid = d.size > 0 && memchr(d.data, '\0', d.size) == NULL;
+    while (valid && glint_next_field(&rest, '/', &level))
+        valid = level.size > 1 && *level.data != '=' &&
+                memchr(level.data, '=', level.size) != NULL &&
+                ++count <= GLINT_PARTITION_COLUMNS_MAX;
+    return valid;
+}
+
+/* Creates the directory s->path, and those above it, below the root. */
+static int make_directories(struct column_save *s)
+{
+    struct env *env = s->task->env;
+    for (char *at = s->path + strlen(s->root) + 1; at != NULL; *at++ = '/') {
+        at = strchr(at, '/');
+        if (at != NULL) *at = '\0';
+        const int r = env->make_dir(env, ENV_CWD, s->path, false);
+        if (r != 0 && r != -EEXIST)
+            return error_set_system(&s->task->error, GLINT_E_OUTPUT_IO, r, "create", s->path);
+        if (at == NULL) break;
+    }
+    return 0;
+}
+
+static int end_directory(struct column_save *s)
+{
+    if (s->opened == 0) return 0;
+    assert(s->partitioned && s->opened == 1);
+    const bool finished = finish_output(s, &s->outputs[0]);
+    close_output(s, &s->outputs[0]);
+    s->opened = 0;
+    return finished ? 0 : s->task->error.code;
+}
+
+static int begin_directory(struct column_save *s, struct glint_slice directory)
+{
+    struct glint_task *task = s->task;
+    if (end_directory(s) != 0) return task->error.code;
+    if (!is_partition_directory(directory))
+        return error_set(&task->error, GLINT_E_FUNCTION_FAILED,
+                         "the key of a record is a path of names and values, as in a=1/b=2",
+                         "saveAsPartitionedColumnFiles: a record has another directory");
+    if (++s->directory_count > GLINT_PARTITIONS_SAVED_MAX)
+        return error_set(&task->error, GLINT_E_PLAN_LIMIT, "choose columns with fewer values",
+                         "an output has more than %d directories", GLINT_PARTITIONS_SAVED_MAX);
+    s->directory.size = 0;
+    if (!buffer_append(&s->directory, directory.data, directory.size))
+        return error_no_memory(&task->error);
+    if (!text_format(s->path, sizeof s->path, "%s/%.*s", s->root, (int)directory.size,
+                     (const char *)directory.data))
+        return error_set(&task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
+                         "the path of a directory is too long: %s", s->root);
+    struct column_output *o = &s->outputs[0];
+    *o = (struct column_output){.save = &s->saves[0], .builders = o->builders};
+    s->opened = 1;
+    int r = make_directories(s);
+    *o->save = (struct save){.task = task, .file = -1};
+    if (r == 0) r = save_open_in(o->save, task, s->path, s->part);
+    return r == 0 ? create_writer(s, o) : r;
+}
+
+static enum flow partitioned_save_push(void *state, const struct glint_batch *batch,
+                                       struct glint_emitter *out)
+{
+    struct column_save *s = state;
+    (void)out;
+    s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
+    for (uint32_t row = 0; row < batch->rows; row++) {
+        const struct glint_slice key = glint_column_slice(&batch->key, row);
+        const bool same = s->opened > 0 && key.size == s->directory.size &&
+                          memcmp(key.data, s->directory.data, key.size) == 0;
+        if (!same && begin_directory(s, key) != 0) return FLOW_FAIL;
+        if (append_row(s, &s->outputs[0], glint_column_slice(&batch->value, row)) != 0)
+            return FLOW_FAIL;
+    }
+    return FLOW_MORE;
+}
+
+static enum flow partitioned_save_finish(void *state, struct glint_emitter *out)
+{
+    struct column_save *s = state;
+    (void)out;
+    s->complete = end_directory(s) == 0;
+    return s->complete ? FLOW_MORE : FLOW_FAIL;
+}
+
+static int partitioned_save_result(void *state, struct buffer *out)
+{
+    const struct column_save *s = state;
+    assert(s->complete);
+    return buffer_append(out, s->attempt, strlen(s->attempt)) ? 0
+                                                              : error_no_memory(&s->task->error);
+}
+
+static void partitioned_save_close(void *state)
+{
+    struct column_save *s = state;
+    if (s->opened > 0) close_output(s, &s->outputs[0]);
+    buffer_fini(&s->directory);
+    if (!s->complete && s->root[0] != '\0')
+        env_remove_tree(s->task->env, ENV_CWD, s->root, GLINT_PARTITION_COLUMNS_MAX);
+}
+
+const struct op op_save_as_partitioned_column_files = {.name = "saveAsPartitionedColumnFiles",
+                                                       .kind = OP_ACTION,
+                                                       .state_size = sizeof(struct column_save),
+                                                       .open = partitioned_save_open,
+                                                       .push = partitioned_save_push,
+                                                       .finish = partitioned_save_finish,
+                                                       .close = partitioned_save_close,
+                                                       .result = partitioned_save_result};
 
 const struct op op_save_as_column_file = {.name = "saveAsColumnFile",
                                           .kind = OP_ACTION,

@@ -95,6 +95,7 @@
     X(foreach)                                                                                     \
     X(save_as_text_file)                                                                           \
     X(save_as_column_file)                                                                         \
+    X(save_as_partitioned_column_files)                                                            \
     X(save_as_text_files)                                                                          \
     X(save_as_gzip_text_file)                                                                      \
     X(save_as_zstd_text_file)                                                                      \

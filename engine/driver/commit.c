@@ -9,7 +9,9 @@
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/driver/commit_objects.h"
+#include "engine/driver/commit_partitions.h"
 #include "engine/driver/driver_internal.h"
+#include "engine/driver/old_output.h"
 #include "engine/input/input.h"
 #include "engine/input/remote_writer.h"
 
@@ -22,119 +24,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define OLD_OUTPUT_SUCCESS "_SUCCESS"
-
-/* ---- Name and file type decide what is glint's: a job writes _SUCCESS and parts, all regular
- * files. _SUCCESS is written last, so parts without it are not the output of a glint job that
- * succeeded, perhaps of another tool. */
-
-#define HINT                                                                                       \
-    "name another output, or move it away: --overwrite replaces only outputs of glint jobs and "   \
-    "empty directories"
-
-struct contents {
-    struct env *env;
-    int dir;
-    uint64_t parts;
-    bool success;
-    char foreign[NAME_MAX + 1]; /* the first entry that no job writes */
-    int error;                  /* old_output_remove: the first negative errno */
-};
-
-/* part-00007, part-00007.gz, part-00007.zst: as ops/save.c names them. */
-static bool old_output_is_job_file(const char *name)
-{
-    if (strcmp(name, OLD_OUTPUT_SUCCESS) == 0) return true;
-    if (strncmp(name, "part-", 5) != 0) return false;
-    size_t digits = strspn(name + 5, "0123456789");
-    const char *suffix = name + 5 + digits;
-    return digits >= 5 &&
-           (suffix[0] == '\0' || strcmp(suffix, ".gz") == 0 || strcmp(suffix, ".zst") == 0 ||
-            strcmp(suffix, ".parquet") == 0 || strcmp(suffix, ".arrow") == 0);
-}
-
-/* Called for each entry. 1 ends the listing: a foreign entry was found. */
-static int check_old_output_entry(void *arg, const char *name)
-{
-    struct contents *c = arg;
-    struct env_stat stat = {.kind = ENV_OTHER};
-    int r = old_output_is_job_file(name) ? c->env->stat_name(c->env, c->dir, name, &stat) : 0;
-    if (r != 0) return r;
-    if (stat.kind != ENV_FILE) {
-        text_format(c->foreign, sizeof c->foreign, "%s", name);
-        return 1;
-    }
-    if (strcmp(name, OLD_OUTPUT_SUCCESS) == 0)
-        c->success = true;
-    else
-        c->parts++;
-    return 0;
-}
-
-static int reject_foreign_contents(const struct contents *c, const char *shown,
-                                   struct glint_error *error)
-{
-    if (c->foreign[0] != '\0')
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, HINT,
-                         "%s contains %s, which was not written by glint", shown, c->foreign);
-    if (c->parts > 0 && !c->success)
-        return error_set(
-            error, GLINT_E_OUTPUT_EXISTS, HINT,
-            "%s contains parts but no " OLD_OUTPUT_SUCCESS ": no glint job completed it", shown);
-    return 0;
-}
-
-/* Checks whether the directory `name` in `dir` may be replaced. `shown` is its path for messages.
- * Returns 0; OUTPUT_EXISTS if it is a link, is or contains the current directory, contains a file
- * that is not glint's, or parts without _SUCCESS; OUTPUT_CREATE if it cannot be read. */
-static int old_output_check_replaceable(struct env *env, int dir, const char *name,
-                                        const char *shown, struct glint_error *error)
-{
-    struct env_stat stat;
-    struct contents c = {.env = env};
-    int r = env->stat_name(env, dir, name, &stat);
-    if (r == 0 && stat.kind != ENV_DIRECTORY)
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name the directory itself",
-                         "%s is a symbolic link, and --overwrite would replace it", shown);
-    /* The current directory would become the hidden one, which is removed. */
-    if (r == 0 && env_path_is_within(env, ".", &stat))
-        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
-                         "%s is the current directory, or contains it", shown);
-    if (r == 0) r = c.dir = env->open(env, dir, name, ENV_DIR_NOFOLLOW);
-    if (r >= 0) {
-        r = env->list(env, c.dir, check_old_output_entry, &c);
-        env->close(env, c.dir);
-    }
-    if (r < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "list", shown);
-    return reject_foreign_contents(&c, shown, error);
-}
-
-static int remove_old_output_entry(void *arg, const char *name)
-{
-    struct contents *c = arg;
-    int r = old_output_is_job_file(name) ? c->env->remove(c->env, c->dir, name, false) : -ENOTEMPTY;
-    if (c->error == 0 && r != -ENOENT) c->error = r;
-    return 0;
-}
-
-/* Removes it file by file. A file that no glint job writes is kept, and so is the directory then.
- * Returns 0 or the first negative errno. */
-static int old_output_remove(struct env *env, int dir, const char *name)
-{
-    struct contents c = {.env = env, .dir = env->open(env, dir, name, ENV_DIR_NOFOLLOW)};
-    int r = c.dir;
-    if (c.dir >= 0) {
-        r = env->list(env, c.dir, remove_old_output_entry, &c);
-        env->close(env, c.dir);
-    }
-    if (r >= 0) r = c.error;
-    int removed = env->remove(env, dir, name, true); /* even if unreadable: it may be empty */
-    return removed == 0 ? 0 : r != 0 ? r : removed;
-}
-
 /* ---- commit */
 
-#define HIDDEN_DEPTH_MAX 1 /* levels of directories in the hidden one */
+/* Levels of directories in the hidden one: those of attempts of partitions. */
+#define HIDDEN_DEPTH_MAX (2 + COMMIT_PARTITION_LEVELS)
 #define REMOVE_TRIES     8
 #define OUTPUT           "output" /* in the hidden directory: will be renamed to OUT */
 #define ATTEMPTS         "attempts"
@@ -453,7 +346,7 @@ static int remove_attempt_files(const struct commit *c)
 {
     int r = -ENOTEMPTY;
     for (int i = 0; i < REMOVE_TRIES && r == -ENOTEMPTY; i++)
-        r = env_remove_tree(c->env, c->lock.dir, ATTEMPTS, 1);
+        r = env_remove_tree(c->env, c->lock.dir, ATTEMPTS, HIDDEN_DEPTH_MAX);
     return r;
 }
 
@@ -466,6 +359,8 @@ int commit_complete_output(struct commit *c, struct glint_error *error)
         return 0;
     }
     int r = remove_attempt_files(c);
+    if (r == 0 && commit_partitions_merge(c->env, c->lock.dir, OUTPUT, c->sync, c->out, error) != 0)
+        return error->code;
     int file = r == 0 ? c->env->open(c->env, c->lock.dir, SUCCESS, ENV_CREATE_PUBLIC) : r;
     if (file < 0) r = file;
     if (r == 0) r = sync_output(c, file);
@@ -492,7 +387,7 @@ static void rollback_output(struct commit *c)
                            c->exchanged ? ENV_RENAME_EXCHANGE : ENV_RENAME_NOREPLACE);
     if (r == 0)
         c->state = COMMIT_COMPLETE;
-    else if (!c->exchanged && env_remove_tree(c->env, ENV_CWD, c->out, 1) == 0)
+    else if (!c->exchanged && env_remove_tree(c->env, ENV_CWD, c->out, HIDDEN_DEPTH_MAX) == 0)
         c->state = COMMIT_COMPLETE;
     c->rollback_failed = c->state == COMMIT_PUBLISHED;
     if (!c->rollback_failed) c->exchanged = false;
@@ -598,63 +493,15 @@ bool commit_cleanup(struct commit *c)
  * against the other outputs and against the inputs. All are published together when the job ends
  * (commit_job), or all are removed (abort_job). */
 
-/* ---- A replaceable output contains no directories (commit.h), so only its direct files can be
- * inputs that would be lost. */
-
-struct file_id {
-    uint64_t device, inode;
-};
-
-/* The files of an existing output, sorted by compare_file_ids. */
-struct file_ids {
-    struct env *env;
-    int dir;
-    struct file_id *items;
-    uint64_t count, capacity;
-};
-
-static int compare_file_ids(const void *a, const void *b)
-{
-    const struct file_id *x = a, *y = b;
-    if (x->device != y->device) return x->device < y->device ? -1 : 1;
-    return (x->inode > y->inode) - (x->inode < y->inode);
-}
-
-/* Skips files with more than one hard link: removing this name keeps the input. */
-static int add_output_file_id(void *arg, const char *name)
-{
-    struct file_ids *ids = arg;
-    struct env_stat stat;
-    int r = ids->env->stat_name(ids->env, ids->dir, name, &stat);
-    if (r != 0 || stat.links > 1) return r == -ENOENT ? 0 : r;
-    if (!array_reserve(&ids->items, &ids->capacity, ids->count + 1, sizeof *ids->items))
-        return -ENOMEM;
-    ids->items[ids->count++] = (struct file_id){stat.device, stat.inode};
-    return 0;
-}
-
-/* Returns 0 or a negative errno. An output that does not exist has no files. */
-static int list_output_file_ids(struct file_ids *ids, const struct commit *c)
-{
-    *ids = (struct file_ids){.env = c->env};
-    int r = ids->dir = c->env->open(c->env, ENV_CWD, c->out, ENV_DIR_NOFOLLOW);
-    if (r < 0) return r == -ENOENT ? 0 : r;
-    r = c->env->list(c->env, ids->dir, add_output_file_id, ids);
-    c->env->close(c->env, ids->dir);
-    if (ids->count > 1) qsort(ids->items, ids->count, sizeof *ids->items, compare_file_ids);
-    return r;
-}
-
 static int reject_inputs_inside(const struct commit *c, const struct input_list *inputs,
                                 struct glint_error *error)
 {
-    struct file_ids ids;
-    int r = list_output_file_ids(&ids, c);
+    struct old_output_ids ids;
+    int r = old_output_list_ids(c->env, c->out, &ids);
     if (r != 0) r = error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "list", c->out);
-    for (uint64_t i = 0; i < inputs->count && r == 0 && ids.count > 0; i++) {
+    for (uint64_t i = 0; i < inputs->count && r == 0; i++) {
         const struct input_file *file = &inputs->files[i];
-        struct file_id id = {file->device, file->inode};
-        if (bsearch(&id, ids.items, ids.count, sizeof id, compare_file_ids) != NULL)
+        if (old_output_has_id(&ids, file->device, file->inode))
             r = error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
                           "the input %s is in %s, which --overwrite would replace", file->path,
                           c->out);

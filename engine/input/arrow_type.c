@@ -65,8 +65,7 @@ bool arrow_type_append(const struct arrow_field *field, struct buffer *out)
 {
     const struct arrow_field *f = saved_field(field);
     if (f->type >= ARROW_LIST && can_save(f)) return append_type(f, out);
-    const char *format = f->type >= ARROW_LIST ? f->format : field->format;
-    return buffer_append(out, format, strlen(format));
+    return buffer_append(out, f->format, strlen(f->format));
 }
 
 /* ---- Reading */

@@ -82,12 +82,12 @@ const char *json_path_append(struct buffer *pointers, struct glint_slice path, b
     const char *reason = NULL;
     bool ok = true;
     *out_no_memory = false;
+    if (path.size == 0) return "it is empty";
+    if (memchr(path.data, '\0', path.size) != NULL) return "it contains a NUL";
     if (path.size > 1 && path.data[0] == JSON_PATH_RAW) {
         ok = buffer_append(pointers, path.data, 1);
         path = (struct glint_slice){path.data + 1, path.size - 1};
     }
-    if (path.size == 0) return "it is empty";
-    if (memchr(path.data, '\0', path.size) != NULL) return "it contains a NUL";
     if (path.data[0] == '/')
         ok = buffer_append(pointers, path.data, path.size);
     else

@@ -47,7 +47,8 @@ int partition_columns_of(const char *path, struct arena *arena,
         if (column.name == NULL || value == NULL) return -1;
         if (strlen(column.name) != name_size) continue; /* no column has such a name */
         column.value = (struct glint_slice){(const uint8_t *)value, size};
-        column.null = strcmp(value, null_partition) == 0;
+        column.null = (size_t)(end - sign - 1) == strlen(null_partition) &&
+                      memcmp(sign + 1, null_partition, strlen(null_partition)) == 0;
         const struct partition_column *before = partition_column_find(out, count, column.name);
         if (before != NULL)
             out[before - out] = column;

@@ -2,6 +2,7 @@
 #include "jobs/rows/row_output.h"
 
 #include "engine/base/name_table.h"
+#include "jobs/rows/partition_output.h"
 
 #include <string.h>
 
@@ -62,7 +63,7 @@ struct output_paths {
 /* Options of files of columns are an error for text. */
 static int check_text_options(struct glint *g, const struct glint_job_args *args)
 {
-    static const char *const options[] = {"row-group-rows", "bloom-filter"};
+    static const char *const options[] = {"row-group-rows", "bloom-filter", "partition-by"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
         if (glint_job_given(args, options[i]))
             return glint_abort(g, GLINT_E_USAGE, "add --output-format parquet",
@@ -118,11 +119,17 @@ static int save_as_columns(struct glint_rdd *rows, const struct glint_job_args *
     if (form->format == GLINT_ARROW && glint_job_given(args, "bloom-filter"))
         return glint_abort(g, GLINT_E_USAGE, "add --output-format parquet",
                            "Arrow files have no Bloom filters");
+    const char *partition = glint_job_option(args, "partition-by");
+    if (partition != NULL && p.by_number)
+        return glint_abort(g, GLINT_E_USAGE, "save the outputs one by one",
+                           "--partition-by needs a job with one output");
     const char *null = glint_job_option(args, "null");
     form->empty_is_null = glint_job_option(args, "csv") != NULL && null != NULL && *null == '\0';
     form->row_group_rows = (uint32_t)glint_job_i64(g, args, "row-group-rows", 1, UINT32_MAX);
     uint32_t *columns = glint_alloc(g, (form->count + 1) * sizeof *columns);
-    if (columns != NULL && read_bloom_columns(g, args, form, columns) == 0)
+    if (columns != NULL && read_bloom_columns(g, args, form, columns) == 0 && partition != NULL)
+        partition_output_save(rows, partition, p.paths[0], form);
+    else if (columns != NULL && glint_error(g)->code == GLINT_OK)
         save_form(rows, p, form);
     glint_free(columns);
     return glint_error(g)->code;

@@ -12,6 +12,8 @@
     {"output-format", "parquet|arrow|csv|tsv|jsonl", NULL,                                         \
      "form of OUTPUT (default: that of INPUT); all but csv and tsv need names of columns"},        \
         {"row-group-rows", "N", "1048576", "parquet and arrow: rows of a row group, at most"},     \
+        {"partition-by", "COLS", NULL,                                                             \
+         "parquet and arrow: columns of OUTPUT that name directories, as in dt=2026-01-01/"},      \
     {                                                                                              \
         "bloom-filter", "COLS", NULL,                                                              \
             "parquet: columns of OUTPUT that get a Bloom filter in each row group"                 \

@@ -8,6 +8,7 @@
 #include "jobs/jobs.h"
 #include "jobs/rows/arithmetic.h"
 #include "jobs/rows/fields_quotes.h"
+#include "jobs/rows/partition_output.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/rows/where.h"
 
@@ -483,5 +484,5 @@ const struct glint_job select_job = {
     .positional = {"INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,
-    .functions = {&select_row, &where_keep},
+    .functions = {&select_row, &where_keep, &partition_row},
     .run = select_run};
