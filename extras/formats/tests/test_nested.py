@@ -199,7 +199,8 @@ class Paths(Command):
 
     def test_columns(self):
         out = self.select("user.id, user.name AS name, user.at.lat, user.day, user.tags, user.own,"
-                          " user.tags[1] AS second, user.id + 1 AS next, \"user./x.y\" AS dots, user.at")
+                          " user.tags[1] AS second, user.id + 1 AS next,"
+                          " \"user./x.y\" AS dots, user.at")
         self.assertEqual(out.schema.types, [
             pyarrow.int32(), pyarrow.string(), pyarrow.float32(), pyarrow.date32(),
             pyarrow.list_(pyarrow.string()), pyarrow.string(), pyarrow.string(), pyarrow.int64(),

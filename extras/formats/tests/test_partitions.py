@@ -12,6 +12,8 @@ import pyarrow.parquet
 
 from command import Command
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
+
 NAMES = [None, "", "a/b", "x=y", "\u00fc", "%", ".", "..", " ", "a:b", "q\"'", "a\\b", "#?*",
          "{[]}^", "a+b", "\x01\x7f", "__HIVE_DEFAULT_PARTITION__", "A-_0~", "a\nb", "%41"]
 
@@ -70,7 +72,8 @@ class Partitions(Command):
     def test_glint_reads_the_same_rows(self):
         text = self.rows.set_column(3, "day", self.rows["day"].cast(pyarrow.string()))
         for number, shape in enumerate((("--master", "local[1]"), ("--master", "local[3]"),
-                                        ("--encode-messages",), ("--partitions", "5"))):
+                                        ("--encode-messages",), ("--partitions", "5"),
+                                        ("--cluster", os.path.join(ROOT, "cluster.toml")))):
             name = f"out{number}"
             self.save("day,d t", *shape, name=name)
             self.run_glint("sort", "--by", "n:n", self.path(f"{name}/**"), self.path("back"))
