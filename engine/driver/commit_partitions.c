@@ -64,12 +64,15 @@ static int move_entries(struct partition_merge *m, int from, int to, unsigned de
     return r == 0 && m->sync && depth > 0 ? env_sync_dir(env, to) : r;
 }
 
-/* Moves what is in one part, if it is a directory. */
+/* Moves what is in one part, if it is a directory: only one of columns is. */
 static int merge_part(struct partition_merge *m, int output, const char *part)
 {
+    const char *suffix = strrchr(part, '.');
+    const bool columns = strncmp(part, "part-", 5) == 0 && suffix != NULL &&
+                         (strcmp(suffix, ".parquet") == 0 || strcmp(suffix, ".arrow") == 0);
     struct env_stat stat;
-    int r = m->env->stat_name(m->env, output, part, &stat);
-    if (r != 0 || stat.kind != ENV_DIRECTORY || strncmp(part, "part-", 5) != 0) return r;
+    int r = columns ? m->env->stat_name(m->env, output, part, &stat) : 0;
+    if (r != 0 || !columns || stat.kind != ENV_DIRECTORY) return r;
     const int from = m->env->open(m->env, output, part, ENV_DIR_NOFOLLOW);
     if (from < 0) return from;
     r = move_entries(m, from, output, 0);
