@@ -32,15 +32,17 @@ def _integer(value: Any) -> int:
 def _microseconds(value: Any) -> int:
     if not isinstance(value, datetime.datetime):
         raise TypeError(f"an id is a datetime, not {type(value).__name__}")
-    if value.tzinfo is None:  # as glint's jobs read times without an offset
-        value = value.replace(tzinfo=datetime.timezone.utc)
-    return (value - _EPOCH) // _MICROSECOND
+    time: datetime.datetime = value
+    if time.tzinfo is None:  # as glint's jobs read times without an offset
+        time = time.replace(tzinfo=datetime.timezone.utc)
+    return (time - _EPOCH) // _MICROSECOND
 
 
 def _days(value: Any) -> int:
     if not isinstance(value, datetime.date) or isinstance(value, datetime.datetime):
         raise TypeError(f"an id is a date, not {type(value).__name__}")
-    return value.toordinal() - _EPOCH.toordinal()
+    day: datetime.date = value
+    return day.toordinal() - _EPOCH.toordinal()
 
 
 def _real(value: Any) -> float:
