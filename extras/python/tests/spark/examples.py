@@ -18,7 +18,9 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-TIMEOUT_S = 300
+TIMEOUT_S = 600
+# Else transitive_closure, whose union grows, has twice as many partitions in each round.
+CONF = ["--conf", "spark.default.parallelism=2"]
 
 
 def lines(text: str) -> list[str]:
@@ -76,7 +78,8 @@ def inputs(directory: str) -> dict[str, tuple[list[str], Compare]]:
 
 
 def output_of(command: list[str]) -> str:
-    variables = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    variables = {**os.environ, "PYSPARK_PYTHON": sys.executable,
+                 "PYSPARK_SUBMIT_ARGS": " ".join([*CONF, "pyspark-shell"])}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables,
                           timeout=TIMEOUT_S)
     if done.returncode != 0:
@@ -93,7 +96,8 @@ def main() -> int:
                 continue
             path = os.path.join(root, "examples", "src", "main", "python", name + ".py")
             try:
-                ours = part(output_of([sys.executable, "-m", "glint.submit", path, *arguments]))
+                ours = part(output_of([sys.executable, "-m", "glint.submit", *CONF, path,
+                                       *arguments]))
                 theirs = part(output_of([sys.executable, path, *arguments])) if shutil.which(
                     "java") else ours
             except (RuntimeError, subprocess.TimeoutExpired) as error:
