@@ -47,6 +47,7 @@ struct connection {
     struct buffer out; /* a reply that is being written */
     uv_write_t write;
     uint64_t progress_ms;
+    uint64_t known_ms; /* when it had sent the password, or connected */
     uint64_t counted; /* bytes of its memory that are in server->buffered */
     bool writing, closing;
 };
@@ -280,7 +281,7 @@ static bool accept_connection(struct filter_server *s, uv_stream_t *listener)
     s->first = c;
     c->client = (struct filter_client){
         .id = ++s->next_id, .version = 2, .authenticated = s->config->password == NULL};
-    c->progress_ms = uv_now(&s->loop);
+    c->progress_ms = c->known_ms = uv_now(&s->loop);
     s->service.counts.clients++;
     s->service.counts.connections++;
     if (uv_accept(listener, &c->u.stream) != 0) {
@@ -313,7 +314,8 @@ static void on_tick(uv_timer_t *timer)
     s->service.uptime_s = (now - s->started_ms) / 1000;
     for (struct connection *c = s->first; c != NULL; c = c->next) {
         const uint64_t still_ms = now - c->progress_ms;
-        if ((!c->client.authenticated && still_ms > PASSWORD_MS) ||
+        if (c->client.authenticated) c->known_ms = now;
+        if (now - c->known_ms > PASSWORD_MS ||
             ((c->in.size > 0 || c->writing) && still_ms > STUCK_MS) ||
             (s->ending && now - s->ended_ms > END_MS))
             close_connection(c);

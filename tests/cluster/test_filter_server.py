@@ -270,6 +270,8 @@ class FilterServer(ClusterTest):
                              ("BF.EXISTS 5 in", b":1"), ("RESET", b"+RESET"), ("PING", b"-NOAUTH "),
                              ("HELLO 3 AUTH default sesame SETNAME me", b"%7"), ("BF.EXISTS 5 in", b"#t")):
             self.assertEqual(self.ask(client, *words.split())[:len(begin)], begin, words)
+        self.assertEqual(self.ask(client, "RESET"), b"+RESET\r\n")
+        self.assertEqual(client.recv(1), b"", "closed 10 seconds after, without the password")
         client = self.connect()
         client.sendall(b"*2\r\n$4\r\nAUTH\r\n$5000\r\n")
         self.assertIn(b"too big request", self.receive_all(client))
