@@ -309,8 +309,9 @@ struct glint_command {
      * another process: Hadoop's combiner. For pair RDDs. */
     bool combine;
     /* Records instead of lines, on standard input and output: the size of the key (0 without one)
-     * and of the value, 32 bit little-endian, and the bytes of both. Keys and values are text or
-     * bytes; `output` has the types of what it prints. */
+     * and of the value, 32 bit little-endian, and the bytes of both; after the last one both sizes
+     * are 2^32 - 1, without which the output is an error. Keys and values are text or bytes;
+     * `output` has the types of what it prints. */
     bool record_input, record_output;
     struct glint_schema output;
 };

@@ -178,7 +178,14 @@ static enum flow pipe_finish(void *state, struct glint_emitter *out)
     struct pipe_state *s = state;
     if (out->flow != FLOW_MORE) return out->flow;
     if (s->command.combine) return run_combine_command(s, out);
-    return start_command_once(s, out) ? pipe_process_finish(&s->process) : FLOW_FAIL;
+    if (!start_command_once(s, out)) return FLOW_FAIL;
+    enum flow flow = FLOW_MORE;
+    if (s->command.record_input && !pipe_records_append_end(&s->input)) {
+        error_no_memory(&s->process.task->error);
+        return FLOW_FAIL;
+    }
+    if (s->command.record_input) flow = write_pipe_input(s);
+    return flow == FLOW_MORE ? pipe_process_finish(&s->process) : flow;
 }
 
 static void pipe_close(void *state)

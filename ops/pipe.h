@@ -27,6 +27,7 @@ char **pipe_variables(struct glint_task *task, const struct pipe_command *comman
 
 struct pipe_output {
     bool records; /* (pipe_records.c) */
+    bool ended;   /* the mark of their end was read */
     enum glint_type key, value;
     struct glint_task *task;
     const char *command; /* for messages */
@@ -47,10 +48,14 @@ void pipe_output_fini(struct pipe_output *o); /* zeros are fine */
 /* ---- Records instead of lines (pipe_records.c) */
 
 #define PIPE_RECORD_HEAD 8u /* bytes before a key */
-/* The same as pipe_output_emit; an output that ends inside a record is an error. */
-enum flow pipe_output_emit_records(struct pipe_output *o, bool last, struct glint_emitter *out);
+/* The same as pipe_output_emit. */
+enum flow pipe_output_emit_records(struct pipe_output *o, struct glint_emitter *out);
+/* What is wrong with the end of records; NULL: nothing. An exit status says more. */
+const char *pipe_output_end_problem(const struct pipe_output *o);
+enum flow pipe_records_fail(struct glint_task *task, const char *command, const char *problem);
 /* Appends a record to what a command reads. Returns false when out of memory. */
 bool pipe_record_append(struct buffer *b, struct glint_slice key, struct glint_slice value);
+bool pipe_records_append_end(struct buffer *b);
 
 /* ---- Standard error (pipe_errors.c): keeps the end, and counts what Hadoop's scripts report. */
 

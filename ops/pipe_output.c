@@ -138,9 +138,9 @@ enum flow pipe_output_emit(struct pipe_output *o, bool last, struct glint_emitte
     const struct glint_origin *origin = o->task->origin;
     enum flow flow = FLOW_MORE;
     o->task->origin = NULL;
-    if (o->records) flow = pipe_output_emit_records(o, last, out);
+    if (o->records) flow = pipe_output_emit_records(o, out);
     while (flow == FLOW_MORE && o->scanned < o->fill) flow = emit_output_lines(o, out);
-    if (flow == FLOW_MORE && last && o->line < o->fill) {
+    if (flow == FLOW_MORE && last && !o->records && o->line < o->fill) {
         flow = emit_output_line(o, o->fill, out);
         o->line = o->scanned = o->fill;
     }

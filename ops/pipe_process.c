@@ -251,7 +251,10 @@ enum flow pipe_process_finish(struct pipe_process *p)
         if (n == 0) break;
     }
     if (pipe_errors_finish(&p->errors, p->task) != 0) return FLOW_FAIL;
-    return check_exit_status(p, kill_and_reap_command(p));
+    const char *problem = pipe_output_end_problem(&p->output);
+    flow = check_exit_status(p, kill_and_reap_command(p));
+    if (flow != FLOW_MORE || problem == NULL) return flow;
+    return pipe_records_fail(p->task, p->text, problem);
 }
 
 void pipe_process_close(struct pipe_process *p)

@@ -1,11 +1,15 @@
 /* Records of a command, in batches that point into the read buffer, as its lines (pipe_output.c).
  * Input and output have one form: the size of the key (0 without one), that of the value, as 32 bit
- * little-endian numbers, and the bytes of both. */
+ * little-endian numbers, and the bytes of both; after the last one a mark, the sizes 2^32 - 1. An
+ * output without it is of a command that ended too early, whatever its exit status. */
 #include "engine/base/endian.h"
 #include "ops/pipe.h"
 
+#include <string.h>
+
 static_assert(PIPE_RECORD_HEAD == 2 * sizeof(uint32_t), "the sizes of key and value");
 static_assert(VALUE_BYTES_MAX <= UINT32_MAX, "the size of a value has 32 bits");
+static_assert(KEY_BYTES_MAX < UINT32_MAX, "no key has the size that is the mark of the end");
 
 /* Keys of a batch; its values are in the arrays of the output. */
 struct record_keys {
@@ -22,23 +26,42 @@ bool pipe_record_append(struct buffer *b, struct glint_slice key, struct glint_s
            buffer_append(b, value.data, value.size);
 }
 
+bool pipe_records_append_end(struct buffer *b)
+{
+    uint8_t mark[PIPE_RECORD_HEAD];
+    memset(mark, 0xff, sizeof mark);
+    return buffer_append(b, mark, sizeof mark);
+}
+
+static bool is_end_mark(const struct pipe_output *o, uint64_t at)
+{
+    const uint8_t *head = o->buffer + o->line + at;
+    return o->fill - o->line - at >= PIPE_RECORD_HEAD && get_le32(head) == UINT32_MAX &&
+           get_le32(head + sizeof(uint32_t)) == UINT32_MAX;
+}
+
 /* Returns the size of the record at o->line + at, with its head; 0 if not all of it was read. */
 static uint64_t find_record(const struct pipe_output *o, uint64_t at, uint64_t *out_key)
 {
     const uint64_t left = o->fill - o->line - at;
-    if (left < PIPE_RECORD_HEAD) return 0;
+    if (left < PIPE_RECORD_HEAD || is_end_mark(o, at)) return 0;
     const uint8_t *head = o->buffer + o->line + at;
     *out_key = get_le32(head);
     const uint64_t size = PIPE_RECORD_HEAD + *out_key + get_le32(head + sizeof(uint32_t));
     return size <= left ? size : 0;
 }
 
-static enum flow fail_record(struct pipe_output *o, const char *problem)
+enum flow pipe_records_fail(struct glint_task *task, const char *command, const char *problem)
 {
-    error_set(&o->task->error, GLINT_E_COMMAND_FAILED,
+    error_set(&task->error, GLINT_E_COMMAND_FAILED,
               "the command must write nothing but records to its standard output",
-              "%s: its output %s", o->command, problem);
+              "%s: its output %s", command, problem);
     return FLOW_FAIL;
+}
+
+static enum flow fail_record(const struct pipe_output *o, const char *problem)
+{
+    return pipe_records_fail(o->task, o->command, problem);
 }
 
 /* A record that does not fit into a batch. */
@@ -91,13 +114,24 @@ static enum flow emit_record_batch(struct pipe_output *o, struct record_keys *ke
     return out->flow;
 }
 
-enum flow pipe_output_emit_records(struct pipe_output *o, bool last, struct glint_emitter *out)
+enum flow pipe_output_emit_records(struct pipe_output *o, struct glint_emitter *out)
 {
     struct record_keys keys;
     enum flow flow = FLOW_MORE;
     bool more = true;
-    while (flow == FLOW_MORE && more) flow = emit_record_batch(o, &keys, out, &more);
+    while (flow == FLOW_MORE && more && !o->ended) flow = emit_record_batch(o, &keys, out, &more);
+    if (flow == FLOW_MORE && !o->ended && is_end_mark(o, 0)) {
+        o->ended = true;
+        o->line += PIPE_RECORD_HEAD;
+    }
     o->scanned = o->fill;
-    if (flow == FLOW_MORE && last && o->line < o->fill) return fail_record(o, "ends in a record");
-    return flow;
+    if (flow != FLOW_MORE) return flow;
+    if (o->ended && o->line < o->fill) return fail_record(o, "goes on after the mark of its end");
+    return FLOW_MORE;
+}
+
+const char *pipe_output_end_problem(const struct pipe_output *o)
+{
+    if (!o->records || o->ended) return NULL;
+    return o->line < o->fill ? "ends in a record" : "has no mark of its end";
 }

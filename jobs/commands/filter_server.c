@@ -6,12 +6,14 @@
 #include "jobs/commands/filter_server.h"
 
 #include "engine/base/log.h"
+#include "engine/base/text.h"
 #include "engine/net/net_init.h"
 #include "jobs/commands/filter_commands.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -48,7 +50,7 @@ struct connection {
     uv_write_t write;
     uint64_t progress_ms;
     uint64_t known_ms; /* when it had sent the password, or connected */
-    uint64_t counted; /* bytes of its memory that are in server->buffered */
+    uint64_t counted;  /* bytes of its memory that are in server->buffered */
     bool writing, closing;
 };
 
@@ -337,6 +339,12 @@ static void serve_table(struct filter_server *s, unsigned number)
     s->served = number;
     s->service.table = &s->tables[number];
     s->service.loaded_s = s->config->env->wall_ns(s->config->env) / (int64_t)1000000000;
+    char success[PATH_MAX];
+    struct stat st;
+    if (stat(s->config->path, &st) == 0 && S_ISDIR(st.st_mode) &&
+        text_format(success, sizeof success, "%s/_SUCCESS", s->config->path) &&
+        lstat(success, &st) != 0)
+        log_line(LOG_WARN, NULL, "%s has no _SUCCESS: filters may be missing", s->config->path);
     log_line(LOG_INFO, NULL, "%" PRIu64 " filters of %s, %" PRIu64 " bytes",
              s->service.table->count, s->config->path, s->service.table->bytes);
 }

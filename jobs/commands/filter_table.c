@@ -186,6 +186,9 @@ int filter_table_open(struct filter_table *t, struct env *env, const char *path,
     struct loader l = {t, env, error};
     int r = filter_each(env, &path, 1, add_record, &l, error);
     if (r == 0) r = add_wholes(&l);
+    if (r == 0 && t->count == 0)
+        r = error_set(error, GLINT_E_FILTER_INVALID, "name the output of bloom-build",
+                      "there is no filter in %s", path);
     if (r == 0) r = index_keys(&l);
     if (r != 0) filter_table_close(t);
     assert((r == 0) == (error->code == GLINT_OK));

@@ -30,15 +30,38 @@ static int find_column(struct parquet_filters *p, const char *column)
     return GLINT_OK;
 }
 
+/* Whether the column's values are hashed as ids of `given`, if its own type is `own`: units and
+ * scales must be the same. Binary values are texts or bytes. */
+static bool is_type_of_column(const char *format, bool has_own, uint32_t own, uint32_t given)
+{
+    const bool bytes =
+        bloom_id_kind(given) == BLOOM_ID_TEXT || bloom_id_kind(given) == BLOOM_ID_BYTES;
+    if (has_own && own == given) return true;
+    return bytes && ((has_own && bloom_id_kind(own) == BLOOM_ID_TEXT) ||
+                     (format != NULL && strncmp(format, "w:", 2) == 0));
+}
+
 static int choose_id_type(struct parquet_filters *p, uint32_t id_type)
 {
     const struct arrow_field *field = &p->file.schema.children[p->column];
+    char own[BLOOM_ID_NAME_MAX], given[BLOOM_ID_NAME_MAX], hint[64];
+    const bool has_own = id_type_of_arrow(field->format, &p->id_type);
+    if (id_type == UINT32_MAX && has_own) return GLINT_OK;
+    if (id_type == UINT32_MAX)
+        return error_set(
+            p->error, GLINT_E_BAD_VALUE, "choose another column",
+            "%s: the column %s has the type %s of Arrow, which is none of " BLOOM_ID_TYPES,
+            p->piece.path, p->name, field->format);
+    const bool same = is_type_of_column(field->format, has_own, p->id_type, id_type);
+    bloom_id_type_name(p->id_type, own);
+    bloom_id_type_name(id_type, given);
+    text_format(hint, sizeof hint, "leave out --id-type: its ids are %s", own);
     p->id_type = id_type;
-    if (id_type != UINT32_MAX || id_type_of_arrow(field->format, &p->id_type)) return GLINT_OK;
-    return error_set(p->error, GLINT_E_BAD_VALUE,
-                     "name the type of ids with --id-type, or choose another column",
-                     "%s: the column %s has the type %s of Arrow, which is none of " BLOOM_ID_TYPES,
-                     p->piece.path, p->name, field->format);
+    if (same) return GLINT_OK;
+    return error_set(
+        p->error, GLINT_E_BAD_VALUE, has_own ? hint : "choose another column",
+        "%s: the column %s does not store ids of the type %s as its filter hashes them",
+        p->piece.path, p->name, given);
 }
 
 int parquet_filters_open(struct parquet_filters *p, struct env *env, const char *path,

@@ -7,10 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NUMBER_LINE_MAX = 32 }; /* of a count or a length, with its line end */
+enum {
+    NUMBER_LINE_MAX = 32,     /* of a count or a length, with its line end */
+    LINE_BYTES_MAX = 1 << 16, /* of an inline command */
+};
 
 static const char bad_count[] = "invalid multibulk length", bad_length[] = "invalid bulk length",
                   too_long[] = "too big request", not_bulk[] = "expected '$'",
+                  quoted[] = "an inline command with quotes; send an array of bulk strings",
                   bad_end[] = "a bulk string does not end with CRLF";
 
 static bool add_word(struct resp_parser *p, uint64_t offset, uint64_t size)
@@ -31,7 +35,7 @@ static enum resp_result parse_number(struct resp_parser *p, const uint8_t *data,
     bool negative = false;
     int64_t number = 0;
     for (; at < size && data[at] != '\r'; at++) {
-        if (at - begin > 18) return RESP_INVALID;
+        if (at - begin >= 18) return RESP_INVALID; /* fewer digits than 2^63 */
         if (data[at] == '-' && at == begin)
             negative = true;
         else if (data[at] >= '0' && data[at] <= '9')
@@ -51,9 +55,15 @@ static enum resp_result parse_line(struct resp_parser *p, const uint8_t *data, u
                                    const struct resp_limits *limits, const char **why)
 {
     const uint8_t *end = memchr(data, '\n', size);
-    if (end == NULL && size < limits->bytes) return RESP_PARTIAL;
+    const uint64_t most = limits->bytes < LINE_BYTES_MAX ? limits->bytes : LINE_BYTES_MAX;
+    if (end == NULL && size < most) return RESP_PARTIAL;
     *why = too_long;
-    if (end == NULL || (uint64_t)(end - data) >= limits->bytes) return RESP_INVALID;
+    if (end == NULL || (uint64_t)(end - data) >= most) return RESP_INVALID;
+    *why = quoted;
+    if (memchr(data, '"', (size_t)(end - data)) != NULL ||
+        memchr(data, '\'', (size_t)(end - data)) != NULL)
+        return RESP_INVALID;
+    *why = too_long;
     const uint64_t stop = (uint64_t)(end - data);
     for (uint64_t at = 0; at < stop;) {
         const uint64_t begin = at;

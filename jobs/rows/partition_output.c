@@ -170,6 +170,12 @@ static int add_column(struct partition_plan *p, struct glint_slice name)
                                ? "--partition-by: no column is left for rows"
                                : "--partition-by: more than %d columns",
                            GLINT_PARTITION_COLUMNS_MAX);
+    /* A directory whose name begins so is hidden: readers leave it out. */
+    if (name.size == 0 || name.data[0] == '_' || name.data[0] == '.')
+        return glint_abort(p->g, GLINT_E_BAD_VALUE,
+                           "rename the column: --columns 'NAME AS OTHER' of select",
+                           "--partition-by: \"%.*s\" is no name of a directory that is read",
+                           (int)name.size, (const char *)name.data);
     const char *type = form->columns[at].type;
     if (type != NULL && (type[0] == '+' || type[0] == 'z' || type[0] == 'Z' || type[0] == 'w'))
         return glint_abort(p->g, GLINT_E_BAD_VALUE, "choose a column of numbers, texts or dates",

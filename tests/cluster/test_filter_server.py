@@ -36,7 +36,8 @@ ERRORS = (("BF.EXISTS 5", b"-ERR "), ("BF.EXISTS 5 a b", b"-ERR "), ("PING a b",
           ("BF.INFO 5 what", b"-ERR "), ("BF.ADD 5 x", b"-READONLY "))
 INVALID = ((b"*1\r\n:4\r\n", b"expected '$'"), (b"*1\r\n$-1\r\n", b"invalid bulk length"),
            (b"*abc\r\n", b"invalid multibulk length"), (b"*1\r\n$600000000\r\n", b"too big request"),
-           (b"*2000000\r\n", b"invalid multibulk length"), (b"*1\r\n$1\r\nxyz", b"CRLF"))
+           (b"*2000000\r\n", b"invalid multibulk length"), (b'BF.EXISTS 5 "in"\r\n', b"quotes"),
+           (b"x" * 70000, b"too big request"), (b"*1\r\n$1\r\nxyz", b"CRLF"))
 
 
 def request(*words):
@@ -240,6 +241,23 @@ class FilterServer(ClusterTest):
         code, _, err = self.run_glint("filter", "serve", "filters", "--socket", self.socket)
         self.assertEqual(code, 66, err)
         self.assertFalse(os.path.exists(self.socket))
+
+    def test_directories_without_filters(self):
+        """They do not replace those that are served: each answer would be that there is no such id."""
+        server = self.serve()
+        old = os.path.join(self.directory, "filters")
+        os.rename(old, old + ".old")
+        os.mkdir(old)
+        server.signal(signal.SIGHUP)
+        server.until_says("E0803(.|\n)*the filters that were loaded before are served")
+        client = self.connect()
+        self.assertEqual(self.ask(client, "BF.EXISTS", "5", "in"), b":1\r\n")
+        os.rmdir(old)
+        os.rename(old + ".old", old)
+        os.remove(os.path.join(old, "_SUCCESS"))
+        server.signal(signal.SIGHUP)
+        server.until_says("has no _SUCCESS: filters may be missing")
+        self.stop(server)
 
     def test_socket(self):
         server = self.serve()

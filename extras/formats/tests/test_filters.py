@@ -187,6 +187,27 @@ class Filters(unittest.TestCase):
             self.assertIn(text, self.glint("filter", "info", "--column", name, file,
                                            status=65 if name == "none" else 64))
 
+    def test_types_with_another_unit_or_scale(self):
+        """Hashed as stored, an id would be another number: no filter would have it."""
+        file = self.path("a.parquet")
+        rows = pyarrow.table({
+            "ms": pyarrow.array([1], pyarrow.timestamp("ms")),
+            "ns": pyarrow.array([1000], pyarrow.timestamp("ns")),
+            "dec": pyarrow.array([decimal.Decimal("1.50")], pyarrow.decimal128(9, 2)),
+            "i8": pyarrow.array([1], pyarrow.int8()),
+            "time": pyarrow.array([1], pyarrow.time64("us"))})
+        pyarrow.parquet.write_table(
+            rows, file, store_decimal_as_integer=True, bloom_filter_options={
+                name: {"ndv": 10, "fpp": 0.01} for name in rows.column_names})
+        for name, kind in (("ms", "timestamp"), ("ns", "timestamp"), ("dec", "decimal(9,4)"),
+                           ("i8", "date"), ("time", "timestamp"), ("time", "i64")):
+            with self.subTest(name=name, kind=kind):
+                self.assertIn(f"does not store ids of the type {kind}", self.glint(
+                    "filter", "import", "--output", self.path("o"), "--column", name,
+                    "--id-type", kind, file, status=64))
+        self.glint("filter", "import", "--output", self.path("o"), "--column", "dec",
+                   "--id-type", "decimal(9,2)", "--key", "0", file)
+
     def test_damage(self):
         """A flipped bit of the header, or of where it is, is an error or another filter; never a
         crash."""

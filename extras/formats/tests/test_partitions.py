@@ -131,6 +131,9 @@ class Partitions(Command):
             _, error = self.run_glint("select", "--partition-by", columns, self.path("in"),
                                       self.path("out"), code=64)
             self.assertIn(message, error)
+        _, error = self.run_glint("select", "--columns", "n, k AS _k", "--partition-by", "_k",
+                                  self.path("in"), self.path("out"), code=64)
+        self.assertIn("is no name of a directory that is read", error)
         _, error = self.run_glint("select", "--partition-by", "k", "--output-format", "csv",
                                   self.path("in"), self.path("out"), code=64)
         self.assertIn("--partition-by has no meaning for a text output", error)

@@ -251,6 +251,38 @@ class Faults(WithContext):
     def test_exit(self) -> None:
         self.assertIn("sys.exit(3)", str(self.fails(lambda x: sys.exit(3))))
 
+    def test_exit_without_an_exception(self) -> None:
+        """Its status is 0; what it wrote before is not the whole task."""
+        def leave(x: int) -> int:
+            if x == 4:
+                os._exit(0)
+            return x
+
+        data = self.sc.parallelize(range(6), 2)
+        for job in (lambda: data.map(leave).collect(), lambda: data.map(leave).count(),
+                    lambda: data.foreach(leave), lambda: data.map(lambda x: (leave(x), 1))
+                    .reduceByKey(lambda a, b: a + b).collect()):
+            with self.assertRaises(glint.Error) as caught:
+                job()
+            self.assertIn("has no mark of its end", caught.exception.cause)
+        with tempfile.TemporaryDirectory() as directory:
+            out = os.path.join(directory, "out")
+            with self.assertRaises(glint.Error):
+                data.map(leave).saveAsTextFile(out)
+            self.assertEqual(os.listdir(directory), [])
+
+    def test_broken_pipe_of_a_function(self) -> None:
+        def send(x: int) -> int:
+            if x == 4:
+                raise BrokenPipeError("of the function")
+            return x
+
+        data = self.sc.parallelize(range(6), 2).map(send)
+        for job in (data.collect, data.count, lambda: data.foreach(print)):
+            with self.assertRaises(PythonException) as caught:
+                job()
+            self.assertIsInstance(caught.exception.__cause__, BrokenPipeError)
+
     def test_killed(self) -> None:
         error = self.fails(lambda x: os.kill(os.getpid(), signal.SIGKILL))
         self.assertEqual(error.name, "COMMAND_KILLED")

@@ -370,7 +370,11 @@ Test(pipe, output_that_is_no_records_is_an_error)
         const char *printed, *cause;
     } cases[] = {{"printf 'x'", "ends in a record"},
                  {"printf '\\0\\0\\0\\0\\2\\0\\0\\0x'", "ends in a record"},
-                 {"printf '\\1\\0\\0\\0\\1\\0\\0\\0xy'", "has a key"}};
+                 {"printf '\\1\\0\\0\\0\\1\\0\\0\\0xy'", "has a key"},
+                 {"exec >&-", "has no mark of its end"},
+                 {"printf '\\0\\0\\0\\0\\1\\0\\0\\0x'", "has no mark of its end"},
+                 {"printf '\\377\\377\\377\\377\\377\\377\\377\\377x'",
+                  "goes on after the mark of its end"}};
     scratch_write("input", "a\n", 2);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct plan p = {.argv = {"sh", "-c", cases[i].printed}};

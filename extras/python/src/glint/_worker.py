@@ -17,14 +17,40 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pickle import dumps, load, loads
 from struct import Struct
-from typing import Any, BinaryIO
+from typing import Any
 
 READ_BYTES = 1 << 18
 BLOCK_BYTES = 1 << 16  # about the size of a block
 VALUE_BYTES_MAX = (1 << 32) - 1  # of the engine
 HEAD = Struct("<II")
+SIZE_OF_END = (1 << 32) - 1  # of the key and the value, after the last record
 
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
+
+
+class EngineEnded(BaseException):
+    """The engine has ended, or needs no more output."""
+
+
+class Output:
+    """What the engine reads. A pipe that a function has broken is an error of the function."""
+
+    def __init__(self, file: int) -> None:
+        self._file = open(file, "wb", READ_BYTES)
+
+    def write(self, data: bytes) -> None:
+        try:
+            self._file.write(data)
+        except BrokenPipeError:
+            raise EngineEnded from None
+
+    def end(self) -> None:
+        """Without this the task has failed, whatever the exit status of the process is."""
+        self.write(HEAD.pack(SIZE_OF_END, SIZE_OF_END))
+        try:
+            self._file.flush()
+        except BrokenPipeError:
+            raise EngineEnded from None
 
 
 # ---- Input: standard input, as lists of elements
@@ -66,9 +92,12 @@ def _line_blocks() -> Iterator[bytes]:
 
 def read_records() -> Iterator[tuple[bytes, bytes]]:
     read = open(0, "rb", READ_BYTES, closefd=False).read
-    while head := read(HEAD.size):
+    while len(head := read(HEAD.size)) == HEAD.size:
         key, value = HEAD.unpack(head)
+        if key == SIZE_OF_END:
+            return
         yield read(key), read(value)
+    raise EngineEnded
 
 
 def read_blocks() -> Iterator[Iterable[Any]]:
@@ -129,7 +158,7 @@ def read_buckets() -> Iterator[Iterator[Iterable[Any]]]:
 # ---- Output
 
 
-def write_record(out: BinaryIO, key: bytes, value: bytes) -> None:
+def write_record(out: Output, key: bytes, value: bytes) -> None:
     if len(value) > VALUE_BYTES_MAX:
         raise OverflowError(f"an element has {len(value)} bytes when pickled; the limit is 4 GiB")
     out.write(HEAD.pack(len(key), len(value)))
@@ -137,7 +166,7 @@ def write_record(out: BinaryIO, key: bytes, value: bytes) -> None:
     out.write(value)
 
 
-def write_blocks(out: BinaryIO, items: Iterable[Any], size: int = 0) -> None:
+def write_blocks(out: Output, items: Iterable[Any], size: int = 0) -> None:
     """Blocks of `size` elements, or of about BLOCK_BYTES if it is 0."""
     count, rest = size or 1, iter(items)
     while block := list(islice(rest, count)):
@@ -149,7 +178,7 @@ def write_blocks(out: BinaryIO, items: Iterable[Any], size: int = 0) -> None:
             count //= 2
 
 
-def write_pairs(out: BinaryIO, items: Iterable[tuple[bytes, bytes]], _: int) -> None:
+def write_pairs(out: Output, items: Iterable[tuple[bytes, bytes]], _: int) -> None:
     """For a shuffle: keys and values are bytes already."""
     for key, value in items:
         write_record(out, key, value)
@@ -165,20 +194,19 @@ READERS: dict[str, Callable[[], Iterator[Any]]] = {
     "zip": read_zip,
     "cartesian": read_cartesian,
 }
-WRITERS: dict[str, Callable[[BinaryIO, Iterable[Any], int], None]] = {
+WRITERS: dict[str, Callable[[Output, Iterable[Any], int], None]] = {
     "blocks": write_blocks,
     "pairs": write_pairs,
 }
 
 
-def run(job: dict[str, Any], function: Function, out: BinaryIO) -> None:
+def run(job: dict[str, Any], function: Function, out: Output) -> None:
     split = int(os.environ.get("mapreduce_task_partition", "0"))
     if job["input"] == "buckets":
         items: Iterator[Any] = read_buckets()
     else:
         items = chain.from_iterable(READERS[job["input"]]())
     WRITERS[job["output"]](out, function(split, items), job["block"])
-    out.flush()
 
 
 # ---- The process
@@ -236,7 +264,7 @@ def main() -> int:
 
     faulthandler.enable(file=errors, all_threads=False)
     os.register_at_fork(after_in_child=lambda: leave_in_child(own))
-    out = open(own, "wb", READ_BYTES)
+    out = Output(own)
     try:
         with open(path, "rb") as file:
             job = load(file)
@@ -251,8 +279,9 @@ def main() -> int:
             function = load(file)
         run(job, function, out)
         _task.end()
+        out.end()
         status = 0
-    except BrokenPipeError:  # the engine needs no more
+    except EngineEnded:
         status = 0
     except BaseException as error:
         report(directory, error)
