@@ -10,6 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The placeholder of options that list columns. Of other options the last value counts; here it
+ * would leave out columns that the user has named. */
+#define COLUMNS "COLS"
+
 static const struct glint_job_option help_row = {"help", NULL, NULL, "print this help"};
 
 const struct glint_job_option cli_json_option[] = {{"json", NULL, NULL, "print one JSON object"},
@@ -175,6 +179,7 @@ static bool parse_long_option(struct cli_line *line, const char *word, const cha
     }
     const struct glint_job_option *row = cli_syntax_option(line->syntax, n);
     const bool takes_value = row->value != NULL;
+    const char *before = line->values[n];
     *out_used_next = cli_option_takes_next(row) && *end == '\0';
     line->values[n] = !takes_value                 ? "true"
                       : *end == '='                ? end + 1
@@ -185,6 +190,10 @@ static bool parse_long_option(struct cli_line *line, const char *word, const cha
         error_set(error, GLINT_E_USAGE, NULL, "%.*s takes no value", (int)size, word);
     else if (line->values[n] == NULL)
         error_set(error, GLINT_E_USAGE, NULL, "%s needs a value", word);
+    else if (before != NULL && takes_value && strcmp(row->value, COLUMNS) == 0 &&
+             strcmp(before, line->values[n]) != 0)
+        error_set(error, GLINT_E_USAGE, "list all columns in one option, as in --by 1,3",
+                  "--%s is given twice: %s and %s", row->name, before, line->values[n]);
     return error->code == GLINT_OK &&
            check_option_choice(line->syntax, row, line->values[n], error);
 }
