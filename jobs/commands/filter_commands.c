@@ -11,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+enum { VALUE_BYTES_FEW = 256 }; /* of an id with a type, without an allocation */
+
 struct request {
     struct filter_service *service;
     struct filter_client *client;
@@ -225,7 +227,9 @@ static int look_up_value(const struct request *q, const struct table_filter *f, 
     const struct bloom_params *params = &f->filter.params;
     const struct glint_slice text = word(q, i);
     char name[BLOOM_ID_NAME_MAX];
-    uint8_t *value = mem_alloc(text.size + ID_VALUE_MAX);
+    uint8_t few[VALUE_BYTES_FEW];
+    const bool large = text.size + ID_VALUE_MAX > sizeof few;
+    uint8_t *value = large ? mem_alloc(text.size + ID_VALUE_MAX) : few;
     uint64_t size = 0;
     if (value == NULL) {
         set_error(q, "ERR out of memory");
@@ -234,7 +238,7 @@ static int look_up_value(const struct request *q, const struct table_filter *f, 
     const char *wrong = id_value_parse(
         params->id_type, bloom_id_width(params->scheme, params->id_type), text, value, &size);
     const int hit = wrong == NULL && filter_table_contains(q->service->table, f, value, size);
-    mem_free(value);
+    if (large) mem_free(value);
     if (wrong == NULL) return hit;
     bloom_id_type_name(params->id_type, name);
     q->service->counts.errors++;

@@ -20,7 +20,6 @@ struct filter_counts {
 /* What a request is answered from. */
 struct filter_service {
     const struct filter_table *table;
-    const char *path;     /* of the filters */
     const char *password; /* NULL: none */
     uint64_t uptime_s;
     int64_t loaded_s; /* Unix time */

@@ -512,7 +512,6 @@ int filter_server_run(const struct filter_server_config *config, struct glint_er
     if (s == NULL) return error_no_memory(error);
     s->config = config;
     s->error = error;
-    s->service.path = config->path;
     s->service.password = config->password;
     int r = event_loop_init(&s->loop, config->env, error);
     if (r != 0) {

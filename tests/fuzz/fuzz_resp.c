@@ -20,7 +20,7 @@ static void check_words(const struct resp_parser *p)
 /* Answers all requests, with `piece` more bytes at each call of the parser. */
 static void answer(const uint8_t *data, size_t size, size_t piece, struct resp_reply *out)
 {
-    struct filter_service service = {.table = &no_filters, .path = "filters", .password = "word"};
+    struct filter_service service = {.table = &no_filters, .password = "word"};
     struct filter_client client = {.version = 2};
     struct resp_parser parser = {.words = NULL};
     const char *why = NULL;
