@@ -105,15 +105,19 @@ const char *fields_int_problem(struct glint_slice text)
     return at == text.size ? "the key is out of range" : "the key is not an integer";
 }
 
-static const char *parse_key_field(const struct fields *f, struct glint_slice text, int64_t *out)
+static const char *int_parse(struct glint_slice text, int64_t *out)
 {
-    if (f->key == FIELDS_RATING)
-        return text.size == 3 && fields_rating(fields_load(text.data), out)
-                   ? NULL
-                   : rating_parse(text, out);
     if (text.size <= 9 && fields_int(text.data, (uint32_t)text.size, out)) return NULL;
     if (glint_parse_i64(text, out)) return NULL;
     return fields_int_problem(text);
+}
+
+static inline const char *parse_key_field(const struct fields *f, struct glint_slice text,
+                                          int64_t *out)
+{
+    if (f->key != FIELDS_RATING) return int_parse(text, out);
+    if (text.size == 3 && fields_rating(fields_load(text.data), out)) return NULL;
+    return rating_parse(text, out);
 }
 
 /* Finds both columns of a row. Returns false if one is missing. */

@@ -120,8 +120,8 @@ class Programs:
         """jobs/bloom as a static library, which encodes and decodes the file format."""
         archive = self.directory / "libbloom.a"
         objects = []
-        for source in sorted((ROOT / "jobs/bloom").glob("*.c")):
-            objects.append(self.directory / f"{source.stem}.o")
+        for source in sorted((ROOT / "jobs/bloom").rglob("*.c")):
+            objects.append(self.directory / f"{source.parent.stem}_{source.stem}.o")
             checked(["gcc", *FLAGS, "-c", source, "-o", objects[-1]])
         archive.unlink(missing_ok=True)
         checked(["ar", "rcs", archive, *objects])
