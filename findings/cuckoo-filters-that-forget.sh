@@ -13,8 +13,9 @@ cd "$dir"
 python3 -m venv venv
 venv/bin/pip -q install pyprobables==0.7.0
 venv/bin/python - <<'PY'
-import probables
+import random, probables
 
+random.seed(1)
 twice = {}
 for make in (lambda: probables.CuckooFilter(capacity=100), lambda: probables.QuotientFilter(quotient=8),
              lambda: probables.CountingCuckooFilter(capacity=100)):

@@ -10,7 +10,7 @@ cd "$dir"
 python3 -m venv venv
 venv/bin/pip -q install pyprobables==0.7.0
 venv/bin/python - <<'PY'
-import probables
+import random, probables
 
 def rate(filter, count):
     for i in range(count):
@@ -18,6 +18,7 @@ def rate(filter, count):
     assert all(filter.check(f"k{i}") for i in range(count))
     return sum(filter.check(f"z{i}") for i in range(20000)) / 20000
 
+random.seed(1)
 make = probables.CuckooFilter.init_error_rate
 seen = {(p, n): rate(make(error_rate=p, capacity=n), n * 9 // 10) for p, n in ((0.01, 1000), (0.001, 5000))}
 default = rate(probables.CuckooFilter(capacity=5000), 4500)
