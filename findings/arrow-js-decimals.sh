@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Version: npm apache-arrow 21.2.0 (Node 20), pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29.
 # Guess: the text of a decimal is its digits with the point: 1.50, or the column says that the value is unscaled.
-# Behaviour: of 128 bits it is the unscaled integer, 150 for 1.50, which is also what JSON gets. Of 256 bits it is another number: 1.50 is 0
-# and -1.28 is -8, without an error.
+# Behaviour: of 128 bits it is the unscaled integer, 150 for 1.50, which is also what JSON gets. Of 256 bits it is another
+# number: 1.50 is 0 and -1.28 is -8, without an error.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Version: avro 1.12.2, fastavro 1.13.1 (Python 3.11). Source: run on 2026-11-29; Avro's decimal is the unscaled integer, with the scale of
-# the schema.
+# Version: avro 1.12.2, fastavro 1.13.1 (Python 3.11). Source: run on 2026-11-29; Avro's decimal is the unscaled integer,
+# with the scale of the schema.
 # Guess: a Decimal with fewer digits behind the point than the scale is padded, one that is too long is an error.
-# Behaviour: Apache's avro saves the digits that the Decimal happens to have: 1.2 of scale 2 is read as 0.12, by fastavro too, and 1E+3
-# as 0.01. A value with too many digits, 123.45 of precision 4, is saved as 12345 and read by avro as 123.4. Only a longer
-# fraction is an error. fastavro writes 1.20 and 1000.00, and refuses the third.
+# Behaviour: Apache's avro saves the digits that the Decimal happens to have: 1.2 of scale 2 is read as 0.12, by fastavro
+# too, and 1E+3 as 0.01. A value with too many digits, 123.45 of precision 4, is saved as 12345 and read by avro as 123.4.
+# Only a longer fraction is an error. fastavro writes 1.20 and 1000.00, and refuses the third.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

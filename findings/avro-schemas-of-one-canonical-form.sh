@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Version: fastavro 1.13.1, avro 1.12.2 (Python 3.11). Source: run on 2026-11-29; Avro's parsing canonical form writes a primitive type as
-# its name alone, and drops all attributes that do not matter for reading, such as logicalType.
+# Version: fastavro 1.13.1, avro 1.12.2 (Python 3.11). Source: run on 2026-11-29; Avro's parsing canonical form writes a
+# primitive type as its name alone, and drops all attributes that do not matter for reading, such as logicalType.
 # Guess: two libraries give a schema the same fingerprint, by which single-object encoding finds it.
-# Behaviour: so without logical types. A timestamp-millis is "long" for fastavro and {"type":"long"} for Apache's avro, so that the
-# fingerprints of every schema with one differ; avro's differs from that of the same schema with a plain long, too.
+# Behaviour: so without logical types. A timestamp-millis is "long" for fastavro and {"type":"long"} for Apache's avro, so
+# that the fingerprints of every schema with one differ; avro's differs from that of the same schema with a plain long,
+# too.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Version: cloudpickle 3.1.3 (Python 3.11). Source: run on 2026-11-29.
 # Guess: functions of a script are pickled by value, whatever decorator of functools they have.
-# Behaviour: one with functools.lru_cache or functools.cache is pickled by its name: dumps succeeds, also of a lambda that calls it, and
-# loads in another process fails, "Can't get attribute". With functools.singledispatch dumps fails; functools.wraps works.
+# Behaviour: one with functools.lru_cache or functools.cache is pickled by its name: dumps succeeds, also of a lambda that
+# calls it, and loads in another process fails, "Can't get attribute". With functools.singledispatch dumps fails;
+# functools.wraps works.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Version: pyprobables 0.7.0 (Python 3.11), npm bloom-filters 3.0.4. Source: run on 2026-11-29; the paper on cuckoo filters (Fan and others,
-# 2014) allows an id to be added several times, and says that an insertion that fails means that the filter is full.
-# Guess: an id that was added twice and removed once is still there; when an insertion fails, that id is missing and no other.
-# Behaviour: pyprobables keeps one copy of an id, in CuckooFilter and QuotientFilter alike: after one removal it is gone, while the
-# CountingCuckooFilter and npm's class still have it. When an insertion fails, its id is found, and another one, whose insertion
-# succeeded, is gone. npm's CuckooFilter loses ids long before: of 1,000 ids in a filter for 1,000, each of which add() accepts
-# with true, about a quarter is missing.
+# Version: pyprobables 0.7.0 (Python 3.11), npm bloom-filters 3.0.4. Source: run on 2026-11-29; the paper on cuckoo
+# filters (Fan and others, 2014) allows an id to be added several times, and says that an insertion that fails means that
+# the filter is full.
+# Guess: an id that was added twice and removed once is still there; when an insertion fails, that id is missing and no
+# other.
+# Behaviour: pyprobables keeps one copy of an id, in CuckooFilter and QuotientFilter alike: after one removal it is gone,
+# while the CountingCuckooFilter and npm's class still have it. When an insertion fails, its id is found, and another one,
+# whose insertion succeeded, is gone. npm's CuckooFilter loses ids long before: of 1,000 ids in a filter for 1,000, each
+# of which add() accepts with true, about a quarter is missing.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

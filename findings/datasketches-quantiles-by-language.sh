@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Version: PyPI datasketches 5.2.0 (Python 3.11); Maven datasketches-java 6.2.0 with datasketches-memory 3.0.2. Source: run on 2026-11-29; sketches
-# of both can be read by both.
+# Version: PyPI datasketches 5.2.0 (Python 3.11); Maven datasketches-java 6.2.0 with datasketches-memory 3.0.2. Source:
+# run on 2026-11-29; sketches of both can be read by both.
 # Guess: a sketch answers the same in both languages, and a number is one id, as integer and as float.
-# Behaviour: the median of 1, 2, 3, 4 by a KLL sketch is 3 in Python and 2 in Java, the rank of 1 is 0 and 0.25: by default Python leaves the
-# value itself out, Java does not. In an HLL sketch 1 and 1.0 are two ids, but 0 and 0.0 are one, whose bits are the same.
+# Behaviour: the median of 1, 2, 3, 4 by a KLL sketch is 3 in Python and 2 in Java, the rank of 1 is 0 and 0.25: by
+# default Python leaves the value itself out, Java does not. In an HLL sketch 1 and 1.0 are two ids, but 0 and 0.0 are
+# one, whose bits are the same.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Version: duckdb 2.0.1, pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29.
 # Guess: an integer of 128 bits that Arrow has no type for becomes a double, as in Parquet, or is an error.
-# Behaviour: HUGEINT and UHUGEINT become decimal128(38, 0), also values of 39 digits: 2^127 - 1 is such a value, which is longer than
-# its type and fails full validation, and 2^128 - 1 becomes -1 without a word. DuckDB sees -1, too, when it reads the table back.
+# Behaviour: HUGEINT and UHUGEINT become decimal128(38, 0), also values of 39 digits: 2^127 - 1 is such a value, which is
+# longer than its type and fails full validation, and 2^128 - 1 becomes -1 without a word. DuckDB sees -1, too, when it
+# reads the table back.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Version: duckdb 2.0.1, pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29; Parquet hashes the bytes that are stored, 2 of
-# a FLOAT16.
+# Version: duckdb 2.0.1, pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29; Parquet hashes the bytes that are
+# stored, 2 of a FLOAT16.
 # Guess: a Bloom filter in a file changes how much is read, not which rows are found.
-# Behaviour: DuckDB reads half floats as FLOAT and looks for the hash of the 4 bytes: x = 1.5 finds no row in a file with a filter
-# of pyarrow, and the row in the same file without one. Floats, doubles, decimals, times and integers of all sizes are found.
+# Behaviour: DuckDB reads half floats as FLOAT and looks for the hash of the 4 bytes: x = 1.5 finds no row in a file with
+# a filter of pyarrow, and the row in the same file without one. Floats, doubles, decimals, times and integers of all
+# sizes are found.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

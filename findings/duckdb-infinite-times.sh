@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Version: duckdb 2.0.1, pyarrow 26.0.1, polars 2.1.0 (Python 3.11). Source: run on 2026-11-29; Parquet's timestamps and dates have no infinity.
+# Version: duckdb 2.0.1, pyarrow 26.0.1, polars 2.1.0 (Python 3.11). Source: run on 2026-11-29; Parquet's timestamps and
+# dates have no infinity.
 # Guess: 'infinity' is not written to Parquet, or is null there.
-# Behaviour: it is the largest number of the type, and -infinity its negative, which is not the smallest; only DuckDB reads them
-# as infinite. pyarrow says year 32103 and -28164, and 20599 for both infinite dates, since its years wrap around after 32,767 (the
-# number is a time of the year 294247); Polars says null.
+# Behaviour: it is the largest number of the type, and -infinity its negative, which is not the smallest; only DuckDB
+# reads them as infinite. pyarrow says year 32103 and -28164, and 20599 for both infinite dates, since its years wrap
+# around after 32,767 (the number is a time of the year 294247); Polars says null.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Version: duckdb 2.0.1, pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29.
 # Guess: a TIMETZ, 12:00:00+02, leaves DuckDB as the same time by every way: as written, or in UTC.
-# Behaviour: in Parquet it is 10:00 (in UTC), in Arrow 12:00 (the offset is dropped), both as a time64[us] for pyarrow. So one query
-# gives two answers, by file and in memory.
+# Behaviour: in Parquet it is 10:00 (in UTC), in Arrow 12:00 (the offset is dropped), both as a time64[us] for pyarrow. So
+# one query gives two answers, by file and in memory.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

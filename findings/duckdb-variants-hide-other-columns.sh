@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Version: duckdb 2.0.1, pyarrow 26.0.1, polars 2.1.0, datafusion 55.0.0 (Python 3.11). Source: run on 2026-11-29; VARIANT is a logical type that
-# Parquet's format got in 2025.
+# Version: duckdb 2.0.1, pyarrow 26.0.1, polars 2.1.0, datafusion 55.0.0 (Python 3.11). Source: run on 2026-11-29; VARIANT
+# is a logical type that Parquet's format got in 2025.
 # Guess: a reader that does not know the type reads the column as its parts, bytes, or at least the other columns.
-# Behaviour: Polars refuses the file, "LogicalType union has no variant set", also when only id is read. pyarrow and DataFusion read the
-# parts as a struct, whose typed_value has another type from file to file: DuckDB takes out of the bytes what all rows have.
+# Behaviour: Polars refuses the file, "LogicalType union has no variant set", also when only id is read. pyarrow and
+# DataFusion read the parts as a struct, whose typed_value has another type from file to file: DuckDB takes out of the
+# bytes what all rows have.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Version: fastavro 1.13.1, avro 1.12.2 (Python 3.11). Source: run on 2026-11-29; Avro leaves the choice of a union's branch to the writer.
+# Version: fastavro 1.13.1, avro 1.12.2 (Python 3.11). Source: run on 2026-11-29; Avro leaves the choice of a union's
+# branch to the writer.
 # Guess: a value takes the branch of its own type: an integer the long, a datetime the timestamp.
-# Behaviour: fastavro takes the first branch that can hold it somehow: 2^53 + 1 in [double, long] is the double 2^53, 16,777,217 in [float, long]
-# is 16,777,216.0, and a datetime in [date, timestamp-millis] loses its time of day, all without a word. Apache's avro keeps them.
-# Without a union, 2^31 in an int and 5.7 in a long are accepted, too, as 2^31 and 5; avro refuses both.
+# Behaviour: fastavro takes the first branch that can hold it somehow: 2^53 + 1 in [double, long] is the double 2^53,
+# 16,777,217 in [float, long] is 16,777,216.0, and a datetime in [date, timestamp-millis] loses its time of day, all
+# without a word. Apache's avro keeps them. Without a union, 2^31 in an int and 5.7 in a long are accepted, too, as 2^31
+# and 5; avro refuses both.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

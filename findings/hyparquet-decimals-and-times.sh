@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Version: npm hyparquet 1.33.0, hyparquet-compressors 1.1.2 (Node 20); files by pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29.
-# Guess: decimals keep their digits, as integers of 64 bits do (BigInt); microseconds are cut to the millisecond before or at them.
-# Behaviour: a decimal is a double, so that 12345678901234567890.12 is 12345678901234567000. Cut is towards 1970: one microsecond after
-# 1960-01-01T00:00 is 1960-01-01T00:00:00.001, later than it was. Bytes without a type are text, so that the byte ff is U+FFFD.
+# Version: npm hyparquet 1.33.0, hyparquet-compressors 1.1.2 (Node 20); files by pyarrow 26.0.1 (Python 3.11). Source: run
+# on 2026-11-29.
+# Guess: decimals keep their digits, as integers of 64 bits do (BigInt); microseconds are cut to the millisecond before or
+# at them.
+# Behaviour: a decimal is a double, so that 12345678901234567890.12 is 12345678901234567000. Cut is towards 1970: one
+# microsecond after 1960-01-01T00:00 is 1960-01-01T00:00:00.001, later than it was. Bytes without a type are text, so that
+# the byte ff is U+FFFD.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

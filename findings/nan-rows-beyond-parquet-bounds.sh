@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Version: pyarrow 26.0.1, duckdb 2.0.1, datafusion 55.0.0, polars 2.1.0 (Python 3.11). Source: run on 2026-11-29; Parquet's
-# format leaves NaN out of bounds, and says that readers have to expect NaN in a column of floats whose bounds have none.
+# Version: pyarrow 26.0.1, duckdb 2.0.1, datafusion 55.0.0, polars 2.1.0 (Python 3.11). Source: run on 2026-11-29;
+# Parquet's format leaves NaN out of bounds, and says that readers have to expect NaN in a column of floats whose bounds
+# have none.
 # Guess: an engine for which NaN is greater than all numbers finds NaN rows with x > 5 in a file as it does in memory.
-# Behaviour: DuckDB and DataFusion find the row in memory, and not in a file of pyarrow, whose bounds are 1 and 2: they skip the
-# row group, also for x = NaN; without bounds in the file they find it. Polars finds it in both. pyarrow's own data set
-# loses a NaN row, too: of 1.0 and NaN, x != 1 gives the second row in memory and no row from the file.
+# Behaviour: DuckDB and DataFusion find the row in memory, and not in a file of pyarrow, whose bounds are 1 and 2: they
+# skip the row group, also for x = NaN; without bounds in the file they find it. Polars finds it in both. pyarrow's own
+# data set loses a NaN row, too: of 1.0 and NaN, x != 1 gives the second row in memory and no row from the file.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Version: npm fflate 0.8.3, pako 3.0.3, fzstd 0.1.1, lz4js 0.2.0, lz4-napi 2.10.0, seek-bzip 2.0.0, compressjs 1.0.3, unbzip2-stream 1.4.3 (Node 20);
-# Debian 12's gzip, zstd, lz4 and bzip2. Source: run on 2026-11-29; all four formats allow several members in a file, as `cat` makes.
+# Version: npm fflate 0.8.3, pako 3.0.3, fzstd 0.1.1, lz4js 0.2.0, lz4-napi 2.10.0, seek-bzip 2.0.0, compressjs 1.0.3,
+# unbzip2-stream 1.4.3 (Node 20); Debian 12's gzip, zstd, lz4 and bzip2. Source: run on 2026-11-29; all four formats allow
+# several members in a file, as `cat` makes.
 # Guess: a package decompresses all members, or says that bytes are left.
-# Behaviour: fflate's gunzipSync, lz4js, lz4-napi, seek-bzip without its option `multistream`, and compressjs return the first member, without an error.
-# fflate's Gunzip class, pako, Node's zlib, fzstd and unbzip2-stream return both.
+# Behaviour: fflate's gunzipSync, lz4js, lz4-napi, seek-bzip without its option `multistream`, and compressjs return the
+# first member, without an error. fflate's Gunzip class, pako, Node's zlib, fzstd and unbzip2-stream return both.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-npm install --silent --no-audit --no-fund fflate@0.8.3 pako@3.0.3 fzstd@0.1.1 lz4js@0.2.0 lz4-napi@2.10.0 seek-bzip@2.0.0 compressjs@1.0.3 unbzip2-stream@1.4.3
+npm install --silent --no-audit --no-fund fflate@0.8.3 pako@3.0.3 fzstd@0.1.1 \
+    lz4js@0.2.0 lz4-napi@2.10.0 seek-bzip@2.0.0 compressjs@1.0.3 unbzip2-stream@1.4.3
 cat > try.mjs <<'JS'
 import assert from "assert";
 import { execSync } from "child_process";

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Version: npm bloom-filters 3.0.4. Source: run on 2026-11-29; the paper on HyperLogLog (Flajolet and others, 2007) counts empty registers when
-# there are few ids, which is exact for some.
+# Version: npm bloom-filters 3.0.4. Source: run on 2026-11-29; the paper on HyperLogLog (Flajolet and others, 2007) counts
+# empty registers when there are few ids, which is exact for some.
 # Guess: the count of 10 ids in 1,024 registers is 10, and of 1,000 within some per cent, as accuracy() promises (3 %).
 # Behaviour: 1 id is 0, 10 are 2, 100 about 42, 1,000 about 504 and 2,000 about 2,640; from 5,000 on the count is right.
 set -euo pipefail

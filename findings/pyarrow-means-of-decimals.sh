@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Version: pyarrow 26.0.1, duckdb 2.0.1, polars 2.1.0 (Python 3.11). Source: run on 2026-11-29.
 # Guess: the mean of decimals has more digits than the values, as in SQL, or is a double.
-# Behaviour: pyarrow's mean is rounded to the scale of the column: that of 0.01 and 0.02 is 0.02, and that of 0, 0 and 1 in a column
-# without digits behind the point is 0; the same in group_by. DuckDB and Polars give a double, 0.015.
+# Behaviour: pyarrow's mean is rounded to the scale of the column: that of 0.01 and 0.02 is 0.02, and that of 0, 0 and 1
+# in a column without digits behind the point is 0; the same in group_by. DuckDB and Polars give a double, 0.015.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Version: pyorc 0.12.0, pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29.
 # Guess: a number outside the range of its column is an error, as it is for a BIGINT.
-# Behaviour: 200 in a TINYINT is saved as -56. 40,000 in a SMALLINT and 2^31 in an INT are saved as they are: pyorc reads them back,
-# so that a test by round trip passes, and pyarrow, which keeps to the types, reads -25,536 and -2^31.
+# Behaviour: 200 in a TINYINT is saved as -56. 40,000 in a SMALLINT and 2^31 in an INT are saved as they are: pyorc reads
+# them back, so that a test by round trip passes, and pyarrow, which keeps to the types, reads -25,536 and -2^31.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

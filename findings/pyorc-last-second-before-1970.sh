@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Version: pyorc 0.12.0, pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29; ORC stores whole seconds and nanoseconds apart.
+# Version: pyorc 0.12.0, pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29; ORC stores whole seconds and nanoseconds
+# apart.
 # Guess: times before 1970 with parts of a second are right, or wrong for all of them.
-# Behaviour: wrong in one second of all: 1969-12-31T23:59:59.5 is read back as 1970-01-01T00:00:00.5, by pyorc and pyarrow, from
-# 1 ms on; 23:59:59.0004, 23:59:58.5 and 1960 are right. pyarrow's own writer has that second right.
+# Behaviour: wrong in one second of all: 1969-12-31T23:59:59.5 is read back as 1970-01-01T00:00:00.5, by pyorc and
+# pyarrow, from 1 ms on; 23:59:59.0004, 23:59:58.5 and 1960 are right. pyarrow's own writer has that second right.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Version: pyprobables 0.7.0 (Python 3.11). Source: run on 2026-11-29.
 # Guess: CuckooFilter.init_error_rate(error_rate=0.01) gives a filter with about 1 % false positives.
-# Behaviour: about 60 % of other ids are found in a filter for 1,000 ids that has 900, and 40 % with 0.001 for 5,000, while the
-# default, without a rate, has none of 20,000. No id that was added is missing.
+# Behaviour: about 60 % of other ids are found in a filter for 1,000 ids that has 900, and 40 % with 0.001 for 5,000,
+# while the default, without a rate, has none of 20,000. No id that was added is missing.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

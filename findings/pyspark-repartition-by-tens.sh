@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Version: PyPI pyspark 4.3.0, Java 17 (Python 3.11). Source: run on 2026-11-29; its docstring of RDD.repartition: "increase the level of
-# parallelism", with a "random shuffle".
+# Version: PyPI pyspark 4.3.0, Java 17 (Python 3.11). Source: run on 2026-11-29; its docstring of RDD.repartition:
+# "increase the level of parallelism", with a "random shuffle".
 # Guess: 20 elements in 4 partitions are about 5 each.
-# Behaviour: elements travel in pickles of 10, and pickles are dealt out from a place that depends on the partition alone: 20 elements of 2
-# partitions all come into one of 4, 10 of one partition into one of 10, each time. A DataFrame's repartition gives 4, 6, 6 and 4 rows.
+# Behaviour: elements travel in pickles of 10, and pickles are dealt out from a place that depends on the partition alone:
+# 20 elements of 2 partitions all come into one of 4, 10 of one partition into one of 10, each time. A DataFrame's
+# repartition gives 4, 6, 6 and 4 rows.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

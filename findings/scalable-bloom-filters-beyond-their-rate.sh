@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Version: pyprobables 0.7.0, pybloom-live 4.0.0 (Python 3.11), npm bloom-filters 3.0.4. Source: run on 2026-11-29; the paper on scalable
-# Bloom filters (Almeida and others, 2007) gives each further filter a smaller rate, so that their sum stays below the one asked for.
+# Version: pyprobables 0.7.0, pybloom-live 4.0.0 (Python 3.11), npm bloom-filters 3.0.4. Source: run on 2026-11-29; the
+# paper on scalable Bloom filters (Almeida and others, 2007) gives each further filter a smaller rate, so that their sum
+# stays below the one asked for.
 # Guess: a filter that grows keeps the rate that it was created with.
-# Behaviour: 5,000 ids in a filter for 100 with 1 %: pyprobables' ExpandingBloomFilter finds over 30 % of other ids, since its 40
-# filters of equal size have 1 % each; npm's ScalableBloomFilter, from 10 to 1,000 ids, 10 %; pybloom-live's,
-# whose filters get smaller rates, 2 %.
+# Behaviour: 5,000 ids in a filter for 100 with 1 %: pyprobables' ExpandingBloomFilter finds over 30 % of other ids, since
+# its 40 filters of equal size have 1 % each; npm's ScalableBloomFilter, from 10 to 1,000 ids, 10 %; pybloom-live's, whose
+# filters get smaller rates, 2 %.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Version: PyPI pyspark 4.3.0, Java 17 (Python 3.11). Source: run on 2026-11-29.
-# Guess: hash() and xxhash64(), of which keys for buckets and fingerprints of rows are made, differ for rows that differ in a null or in
-# how arrays are nested, up to chance.
-# Behaviour: a null leaves the hash as it is, in rows and in arrays: (1, null) and (null, 1) hash as (1), [1, null] as [1], [] and null as the
-# seed, 42. Arrays and structs hash as their parts in a row: [[1], [2]] as [1, 2] and (1, 2). Types do not count where the bits are
-# the same: true, 1 and 1970-01-02 hash alike; the integers 1 and 1L do not, nor do 1.1 and 1.10.
+# Guess: hash() and xxhash64(), of which keys for buckets and fingerprints of rows are made, differ for rows that differ
+# in a null or in how arrays are nested, up to chance.
+# Behaviour: a null leaves the hash as it is, in rows and in arrays: (1, null) and (null, 1) hash as (1), [1, null] as
+# [1], [] and null as the seed, 42. Arrays and structs hash as their parts in a row: [[1], [2]] as [1, 2] and (1, 2).
+# Types do not count where the bits are the same: true, 1 and 1970-01-02 hash alike; the integers 1 and 1L do not, nor do
+# 1.1 and 1.10.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Version: PyPI pyspark 4.3.0 (parquet-java 1.17.0, orc-core 2.3.0), Java 17, pyarrow 26.0.1 (Python 3.11). Source: run on 2026-11-29; for Spark
-# 0.0 equals -0.0, and NaN is equal to itself and greater than all numbers.
+# Version: PyPI pyspark 4.3.0 (parquet-java 1.17.0, orc-core 2.3.0), Java 17, pyarrow 26.0.1 (Python 3.11). Source: run on
+# 2026-11-29; for Spark 0.0 equals -0.0, and NaN is equal to itself and greater than all numbers.
 # Guess: where() finds the same rows in a file as in memory; at least in files that Spark wrote.
-# Behaviour: x = 0.0 does not find -0.0 in Spark's own Parquet file if the column has a dictionary, nor in its own ORC file with a
-# Bloom filter; without them, or with filterPushdown off, it does. Of pyarrow's Parquet file with NaN, whose bounds leave NaN out as
-# the format asks, x > 5 and x = NaN give no row. 1969-12-31 23:59:59.5 in Spark's own ORC file is read back a second later.
+# Behaviour: x = 0.0 does not find -0.0 in Spark's own Parquet file if the column has a dictionary, nor in its own ORC
+# file with a Bloom filter; without them, or with filterPushdown off, it does. Of pyarrow's Parquet file with NaN, whose
+# bounds leave NaN out as the format asks, x > 5 and x = NaN give no row. 1969-12-31 23:59:59.5 in Spark's own ORC file is
+# read back a second later.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
