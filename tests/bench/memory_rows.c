@@ -118,7 +118,8 @@ static void write_long(struct rows *r, uint64_t row)
 {
     static char line[LONG_LINE_BYTES];
     memset(line, 'a' + (int)(row % 26), sizeof line);
-    const int size = sprintf(line, "k%011" PRIu64 "\t%03" PRIu64, distinct(r, row), number(r));
+    const int size =
+        snprintf(line, sizeof line, "k%011" PRIu64 "\t%03" PRIu64, distinct(r, row), number(r));
     line[size] = '\t';
     fwrite(line, 1, sizeof line - 1, stdout);
     putchar('\n');
