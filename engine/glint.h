@@ -314,7 +314,18 @@ struct glint_command {
      * `output` has the types of what it prints. */
     bool record_input, record_output;
     struct glint_schema output;
+    /* Not NULL: argv starts, once in an executor, a parent of workers (engine/base/worker_parent.h,
+     * extras/python), and a partition goes through a worker that it forks, which gets these words.
+     * Ends with NULL; as an executor of a cluster only. */
+    const char *const *worker;
+    /* Broadcasts (glint_args_broadcast) that a command gets as files: a word of argv or worker that
+     * begins with {NAME} begins with the path of that one instead, and {python} is the interpreter
+     * of the executor (`python` in cluster.toml). NULL: words are not changed. */
+    struct glint_args *files;
 };
+/* The accumulator to which the record with a key of size 2^32 - 2 in a command's output adds its
+ * value. */
+#define GLINT_COMMAND_NOTES "command notes"
 struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_command *command);
 /* One element per record, also for a grouped RDD. */
 struct glint_rdd *glint_keys(struct glint_rdd *rdd);

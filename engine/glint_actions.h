@@ -173,5 +173,7 @@ int64_t glint_counter_value(const struct glint *g, const char *name);
 /* Sets *out to the value of an accumulator (glint_accumulator) over all actions so far, valid until
  * the next action. Returns false, with type NONE, if no task has added to it. */
 bool glint_accumulator_value(const struct glint *g, const char *name, struct glint_cell *out);
+/* Forgets what was added to an accumulator so far. */
+void glint_accumulator_clear(struct glint *g, const char *name);
 
 #endif

@@ -14,6 +14,8 @@ struct pipe_state {
     struct pipe_sort sorted; /* combine */
 };
 
+#define PARAMETERS 10u /* of a pipe, packed */
+
 /* ---- The executor half */
 
 /* Texts of a msgpack array, as a list that ends with NULL; NULL with the task's error set. */
@@ -47,6 +49,10 @@ static int decode_pipe_command(struct glint_task *task, struct glint_slice param
     out->record_input = unpack_u64(&u, 1) != 0;
     out->record_output = unpack_u64(&u, 1) != 0;
     out->job = unpack_u64(&u, UINT64_MAX);
+    out->worker = decode_text_list(task, &u);
+    if (out->worker == NULL) return task->error.code;
+    if (out->worker[0] == NULL) out->worker = NULL;
+    out->files = unpack_bytes(&u);
     if (unpack_is_complete(&u) && unpack_is_complete(&ok) && out->words[0] != NULL) return 0;
     return error_set(&task->error, GLINT_E_PROTOCOL, NULL,
                      "cannot decode the parameters of a pipe");
@@ -60,7 +66,7 @@ static int pipe_open(void *state, const struct op_open *o)
     s->command.key = o->out.key;
     s->command.value = o->out.value;
     pipe_process_init(&s->process, o->task, &s->command);
-    if (o->task->options->allow_commands) return 0;
+    if (o->task->options->allow_commands) return pipe_files_expand(o->task, &s->command);
     return error_set(&o->task->error, GLINT_E_COMMAND_NOT_ALLOWED,
                      "set allow_commands = true in the cluster.toml of the daemons, or "
                      "--allow-commands for glint executor --join and glint stage map or reduce",
@@ -232,6 +238,7 @@ static const char *find_command_mistake(const struct glint_rdd *rdd, const struc
     const bool out_key = out.key == GLINT_NONE || out.key == GLINT_TEXT || out.key == GLINT_BYTES;
     if (c->record_output && (!out_key || (out.value != GLINT_TEXT && out.value != GLINT_BYTES)))
         return "the output must be text or bytes";
+    if (c->worker != NULL && c->worker[0] == NULL) return "worker is empty";
     if (c->argv == NULL || c->argv[0] == NULL || c->argv[0][0] == '\0') return "argv is empty";
     for (const char *const *v = c->env; v != NULL && *v != NULL; v++)
         if (strchr(*v, '=') == NULL || **v == '=') return "env must have the form NAME=VALUE";
@@ -256,8 +263,13 @@ struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_c
     const struct rdd_spec spec = {.op = &op_pipe,
                                   .parents = {rdd},
                                   .schema = command->record_output ? command->output : lines};
+    struct glint_slice files = {NULL, 0};
+    if (command->files != NULL) {
+        files = args_encode(rdd->g, command->files, NULL);
+        if (files.data == NULL) return NULL;
+    }
     struct packer p = {.failed = false};
-    pack_array(&p, 8);
+    pack_array(&p, PARAMETERS);
     pack_text_list(&p, command->argv);
     pack_text_list(&p, command->env);
     pack_exit_statuses(&p, command->ok);
@@ -266,7 +278,15 @@ struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_c
     pack_u64(&p, command->record_input);
     pack_u64(&p, command->record_output);
     pack_u64(&p, glint_job_id(rdd->g));
-    if (p.out.size <= ARGS_BYTES_MAX) return rdd_create_packed(rdd->g, &spec, &p);
+    pack_text_list(&p, command->worker);
+    pack_bytes(&p, files);
+    if (p.out.size <= ARGS_BYTES_MAX) {
+        struct glint_rdd *made = rdd_create_packed(rdd->g, &spec, &p);
+        if (made == NULL || command->files == NULL || rdd_ref_broadcasts(made, command->files))
+            return made;
+        error_no_memory(&rdd->g->error);
+        return NULL;
+    }
     packer_fini(&p);
     return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
                     "pipe: the command and its environment exceed 1 "

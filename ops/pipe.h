@@ -10,6 +10,8 @@
 /* The parameters of a pipe, decoded into the task's arena. */
 struct pipe_command {
     char **words, **variables; /* end with NULL */
+    char **worker;             /* of a parent of workers; NULL: a process of its own */
+    struct glint_slice files;  /* arguments; empty: none */
     bool ok[256];              /* by exit status */
     bool combine, is_map;
     bool record_input, record_output; /* else lines */
@@ -18,9 +20,14 @@ struct pipe_command {
 };
 
 /* Returns the environment of a process, in the task's arena: what this process has, what Hadoop
- * Streaming sets, and the variables of the command, each replacing those before. NULL with the
- * task's error set (pipe_variables.c). */
+ * Streaming sets, unless it is a parent of workers, and the variables of the command, each
+ * replacing those before. NULL with the task's error set (pipe_variables.c). */
 char **pipe_variables(struct glint_task *task, const struct pipe_command *command);
+/* The same of a worker, without what this process has. */
+char **pipe_own_variables(struct glint_task *task, const struct pipe_command *command);
+/* Replaces the names of files by their paths, after it has written those that this executor does
+ * not have yet (pipe_files.c). */
+int pipe_files_expand(struct glint_task *task, struct pipe_command *command);
 
 /* ---- Standard output (pipe_output.c): bytes in, batches of lines or records out. A line ends at
  * LF, or at the end. */

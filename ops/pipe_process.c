@@ -3,6 +3,7 @@
  * needs no memory here. A cancel wakes the poll. */
 #include "engine/base/path.h"
 #include "engine/base/text.h"
+#include "engine/base/worker_parent.h"
 #include "ops/pipe.h"
 
 #include <errno.h>
@@ -76,6 +77,27 @@ static int set_start_error(struct pipe_process *p, int error, const char *path)
     }
 }
 
+/* Starts a worker, and its parent if this is the first one. */
+static int start_worker(struct pipe_process *p, const char *path, char *const *variables)
+{
+    struct glint_task *task = p->task;
+    char why[WORKER_WHY_BYTES];
+    struct worker_start start = {.path = path,
+                                 .words = p->command->words,
+                                 .variables = variables,
+                                 .worker_words = p->command->worker,
+                                 .worker_variables = pipe_own_variables(task, p->command)};
+    if (start.worker_variables == NULL) return task->error.code;
+    if (task->workers == NULL)
+        return error_set(&task->error, GLINT_E_COMMAND_FAILED, "run it with glint submit",
+                         "%s: workers are not forked here", p->text);
+    const int r = worker_start(task->workers, &start, &p->child, why);
+    if (r != -EPROTO) return r == 0 ? 0 : set_start_error(p, r, path);
+    return error_set(&task->error, GLINT_E_COMMAND_FAILED,
+                     "the interpreter of an executor is python in its cluster.toml",
+                     "%s cannot start a worker: %s", p->text, why);
+}
+
 int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
 {
     struct env *env = p->task->env;
@@ -87,8 +109,12 @@ int pipe_process_start(struct pipe_process *p, struct glint_emitter *out)
     p->cancelled = -1;
     if (path != NULL && p->task->cancel_file != NULL) p->cancelled = p->task->cancel_file(p->task);
     if (p->task->error.code != GLINT_OK) return p->task->error.code;
-    r = env->spawn(env, path, p->command->words, variables, &p->child);
-    if (r < 0) return set_start_error(p, r, path);
+    if (p->command->worker != NULL) {
+        if (start_worker(p, path, variables) != 0) return p->task->error.code;
+    } else {
+        r = env->spawn(env, path, p->command->words, variables, &p->child);
+        if (r < 0) return set_start_error(p, r, path);
+    }
     p->out = out;
     p->running = true;
     p->exited = false;
@@ -226,7 +252,8 @@ static enum flow check_exit_status(struct pipe_process *p, int status)
 /* Kills what is left of it. Returns its status as from waitpid. */
 static int kill_and_reap_command(struct pipe_process *p)
 {
-    int status = p->task->env->reap(p->task->env, p->child.pid);
+    int status = p->command->worker != NULL ? worker_reap(p->task->workers, p->child.pid)
+                                            : p->task->env->reap(p->task->env, p->child.pid);
     assert(p->running);
     close_pipe_file(p, &p->child.input);
     close_pipe_file(p, &p->child.output);

@@ -1,7 +1,8 @@
 /* Records of a command, in batches that point into the read buffer, as its lines (pipe_output.c).
  * Input and output have one form: the size of the key (0 without one), that of the value, as 32 bit
  * little-endian numbers, and the bytes of both; after the last one a mark, the sizes 2^32 - 1. An
- * output without it is of a command that ended too early, whatever its exit status. */
+ * output without it is of a command that ended too early, whatever its exit status. Before the mark
+ * a command may write notes: the size 2^32 - 2, that of the notes, and their bytes. */
 #include "engine/base/endian.h"
 #include "ops/pipe.h"
 
@@ -9,7 +10,8 @@
 
 static_assert(PIPE_RECORD_HEAD == 2 * sizeof(uint32_t), "the sizes of key and value");
 static_assert(VALUE_BYTES_MAX <= UINT32_MAX, "the size of a value has 32 bits");
-static_assert(KEY_BYTES_MAX < UINT32_MAX, "no key has the size that is the mark of the end");
+#define NOTES_KEY (UINT32_MAX - 1)
+static_assert(KEY_BYTES_MAX < NOTES_KEY, "no key has a size that is a mark");
 
 /* Keys of a batch; its values are in the arrays of the output. */
 struct record_keys {
@@ -40,11 +42,18 @@ static bool is_end_mark(const struct pipe_output *o, uint64_t at)
            get_le32(head + sizeof(uint32_t)) == UINT32_MAX;
 }
 
+/* Whether notes begin there; all of their head was read. */
+static bool is_notes_head(const struct pipe_output *o, uint64_t at)
+{
+    return o->fill - o->line - at >= PIPE_RECORD_HEAD &&
+           get_le32(o->buffer + o->line + at) == NOTES_KEY;
+}
+
 /* Returns the size of the record at o->line + at, with its head; 0 if not all of it was read. */
 static uint64_t find_record(const struct pipe_output *o, uint64_t at, uint64_t *out_key)
 {
     const uint64_t left = o->fill - o->line - at;
-    if (left < PIPE_RECORD_HEAD || is_end_mark(o, at)) return 0;
+    if (left < PIPE_RECORD_HEAD || is_end_mark(o, at) || is_notes_head(o, at)) return 0;
     const uint8_t *head = o->buffer + o->line + at;
     *out_key = get_le32(head);
     const uint64_t size = PIPE_RECORD_HEAD + *out_key + get_le32(head + sizeof(uint32_t));
@@ -114,12 +123,27 @@ static enum flow emit_record_batch(struct pipe_output *o, struct record_keys *ke
     return out->flow;
 }
 
+/* Adds the notes to the accumulator, once all of them were read. */
+static enum flow take_notes(struct pipe_output *o)
+{
+    const uint8_t *at = o->buffer + o->line + PIPE_RECORD_HEAD;
+    if (!is_notes_head(o, 0)) return FLOW_MORE;
+    const uint64_t size = get_le32(at - sizeof(uint32_t));
+    if (o->fill - o->line - PIPE_RECORD_HEAD < size) return FLOW_MORE;
+    const int number = glint_accumulator(o->task, GLINT_COMMAND_NOTES, &GLINT_CONCAT_TEXT);
+    const union glint_value notes = {.bytes = {at, size}};
+    if (number < 0 || glint_accumulate(o->task, number, &notes) != 0) return FLOW_FAIL;
+    o->line += PIPE_RECORD_HEAD + size;
+    return FLOW_MORE;
+}
+
 enum flow pipe_output_emit_records(struct pipe_output *o, struct glint_emitter *out)
 {
     struct record_keys keys;
     enum flow flow = FLOW_MORE;
     bool more = true;
     while (flow == FLOW_MORE && more && !o->ended) flow = emit_record_batch(o, &keys, out, &more);
+    if (flow == FLOW_MORE && !o->ended) flow = take_notes(o);
     if (flow == FLOW_MORE && !o->ended && is_end_mark(o, 0)) {
         o->ended = true;
         o->line += PIPE_RECORD_HEAD;

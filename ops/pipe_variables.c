@@ -63,18 +63,30 @@ static void set_hadoop_variables(struct variables *v, const struct pipe_command 
                         c->is_map ? v->task->input_path : NULL);
 }
 
-char **pipe_variables(struct glint_task *task, const struct pipe_command *command)
+static char **collect_variables(struct glint_task *task, const struct pipe_command *command,
+                                char **inherited, bool of_task)
 {
     struct variables v = {.task = task, .capacity = HADOOP_VARIABLES};
-    for (char **at = environ; *at != NULL; at++) v.capacity++;
+    for (char **at = inherited; *at != NULL; at++) v.capacity++;
     for (char **at = command->variables; *at != NULL; at++) v.capacity++;
     v.all = task_alloc(task, sizeof *v.all * (v.capacity + 1));
     if (v.all == NULL) return NULL;
-    for (char **at = environ; *at != NULL; at++) add_or_replace_variable(&v, *at);
-    set_hadoop_variables(&v, command);
+    for (char **at = inherited; *at != NULL; at++) add_or_replace_variable(&v, *at);
+    if (of_task) set_hadoop_variables(&v, command);
     for (char **at = command->variables; *at != NULL; at++) add_or_replace_variable(&v, *at);
     v.all[v.count] = NULL;
     if (!v.failed) return v.all;
     error_no_memory(&task->error);
     return NULL;
+}
+
+char **pipe_variables(struct glint_task *task, const struct pipe_command *command)
+{
+    return collect_variables(task, command, environ, command->worker == NULL);
+}
+
+char **pipe_own_variables(struct glint_task *task, const struct pipe_command *command)
+{
+    char *none = NULL;
+    return collect_variables(task, command, &none, true);
 }

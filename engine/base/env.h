@@ -65,6 +65,17 @@ struct env_child {
     int exited; /* readable when it has exited */
 };
 
+/* The ends of the child, until it has them. The two calls are for base/ only. */
+#define ENV_PIPES 3
+struct env_pipes {
+    int child[ENV_PIPES]; /* its standard input, output and error */
+};
+/* Opens the pipes of a child that is not started yet: sets those in `out`. Returns 0 or a negative
+ * errno with nothing open. */
+int env_pipes_open(struct env_pipes *p, struct env_child *out);
+/* Closes the child's ends; `out`: also those in it; NULL: not those. */
+void env_pipes_close(struct env_pipes *p, const struct env_child *out);
+
 /* What to do if the target exists. */
 enum env_rename_mode {
     ENV_RENAME_NOREPLACE, /* -EEXIST if the target exists, on every file system */

@@ -23,36 +23,36 @@
 
 #define PIPE_BYTES (1 << 18) /* of input and output: fewer switches between the processes */
 
-enum { INPUT, OUTPUT, ERRORS, PIPES };
+enum { INPUT, OUTPUT, ERRORS };
 
-/* Each pipe: the end of this process, the end of the child. */
-struct pipes {
-    int ends[PIPES][2];
-};
-
-static void close_child_pipes(const struct pipes *p)
+/* Closes the child's ends, and with `out` also those of this process. */
+void env_pipes_close(struct env_pipes *p, const struct env_child *out)
 {
-    for (int i = 0; i < PIPES; i++)
-        for (int end = 0; end < 2; end++)
-            if (p->ends[i][end] >= 0) close(p->ends[i][end]);
+    const int own[] = {out != NULL ? out->input : -1, out != NULL ? out->output : -1,
+                       out != NULL ? out->errors : -1};
+    for (int i = 0; i < ENV_PIPES; i++) {
+        if (p->child[i] >= 0) close(p->child[i]);
+        if (own[i] >= 0) close(own[i]);
+    }
 }
 
-/* Returns 0 or a negative errno with nothing open. */
-static int open_child_pipes(struct pipes *p)
+int env_pipes_open(struct env_pipes *p, struct env_child *out)
 {
-    *p = (struct pipes){.ends = {{-1, -1}, {-1, -1}, {-1, -1}}};
-    for (int i = 0; i < PIPES; i++) {
+    int *const own[] = {&out->input, &out->output, &out->errors};
+    *p = (struct env_pipes){.child = {-1, -1, -1}};
+    *out = (struct env_child){.input = -1, .output = -1, .errors = -1, .exited = -1};
+    for (int i = 0; i < ENV_PIPES; i++) {
         int pair[2]; /* to read, to write */
         if (pipe2(pair, O_CLOEXEC) != 0) {
             int error = errno;
-            close_child_pipes(p);
+            env_pipes_close(p, out);
             return -error;
         }
-        p->ends[i][0] = pair[i == INPUT];
-        p->ends[i][1] = pair[i != INPUT];
-        fcntl(p->ends[i][0], F_SETFL, O_NONBLOCK);
+        *own[i] = pair[i == INPUT];
+        p->child[i] = pair[i != INPUT];
+        fcntl(*own[i], F_SETFL, O_NONBLOCK);
         /* Only an optimization: the kernel may refuse it. */
-        if (i != ERRORS) fcntl(p->ends[i][0], F_SETPIPE_SZ, PIPE_BYTES);
+        if (i != ERRORS) fcntl(*own[i], F_SETPIPE_SZ, PIPE_BYTES);
     }
     return 0;
 }
@@ -60,27 +60,20 @@ static int open_child_pipes(struct pipes *p)
 static int env_spawn(struct env *env, const char *path, char *const *words, char *const *variables,
                      struct env_child *out)
 {
-    struct pipes p;
-    int exited, r = open_child_pipes(&p);
+    struct env_pipes p;
+    int r = env_pipes_open(&p, out);
     (void)env;
     if (r < 0) return r;
     const struct spawn_program program = {
         .path = path,
         .words = words,
         .variables = variables,
-        .files = {p.ends[INPUT][1], p.ends[OUTPUT][1], p.ends[ERRORS][1]},
-        .file_count = PIPES,
+        .files = {p.child[INPUT], p.child[OUTPUT], p.child[ERRORS]},
+        .file_count = ENV_PIPES,
         .ends_with_thread = true};
-    r = spawn_process(&program, &exited);
-    if (r > 0) {
-        *out = (struct env_child){.pid = r,
-                                  .input = p.ends[INPUT][0],
-                                  .output = p.ends[OUTPUT][0],
-                                  .errors = p.ends[ERRORS][0],
-                                  .exited = exited};
-        for (int i = 0; i < PIPES; i++) p.ends[i][0] = -1;
-    }
-    close_child_pipes(&p);
+    r = spawn_process(&program, &out->exited);
+    if (r > 0) out->pid = r;
+    env_pipes_close(&p, r > 0 ? NULL : out);
     return r > 0 ? 0 : r;
 }
 

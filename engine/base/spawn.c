@@ -28,8 +28,7 @@
 
 static atomic_int groups[GROUPS_MAX]; /* 0: free */
 
-/* Without a free slot it is not registered. */
-static void child_groups_add(int group)
+void child_groups_add(int group)
 {
     assert(group > 1);
     for (int i = 0; i < GROUPS_MAX; i++) {

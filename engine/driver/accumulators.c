@@ -152,6 +152,14 @@ bool accumulators_find(const struct accumulators *a, const char *name, struct gl
     return i < a->count && decode_accumulator_value(&a->items[i], out);
 }
 
+void accumulators_clear(struct accumulators *a, const char *name)
+{
+    const uint32_t i = find_accumulator_index(a, name);
+    if (i == a->count) return;
+    a->items[i].value.size = 0;
+    a->items[i].has_value = false;
+}
+
 static int compare_accumulator_names(const void *x, const void *y)
 {
     return strcmp(((const struct glint_answer *)x)->name, ((const struct glint_answer *)y)->name);

@@ -28,6 +28,8 @@ int accumulators_add_task(struct accumulators *a, struct glint *g, uint32_t stag
 int accumulators_merge(struct accumulators *a, struct glint *g);
 /* Returns false if no task has added to it. Valid until the next merge. */
 bool accumulators_find(const struct accumulators *a, const char *name, struct glint_cell *out);
+/* It has no value from here on; no effect if there is none. */
+void accumulators_clear(struct accumulators *a, const char *name);
 /* Returns all of them in order of their names; NULL: none, or no memory. Valid until the next call,
  * or merge. */
 const struct glint_answer *accumulators_list(struct accumulators *a);

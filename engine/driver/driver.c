@@ -547,6 +547,11 @@ static bool driver_accumulator(struct driver *d, const char *name, struct glint_
     return accumulators_find(&d->accumulators, name, out);
 }
 
+static void driver_clear_accumulator(struct driver *d, const char *name)
+{
+    accumulators_clear(&d->accumulators, name);
+}
+
 static void free_job_metrics(struct job_metrics *m)
 {
     for (uint32_t i = 0; i < m->stage_count; i++) mem_free((char *)m->stages[i].name);
@@ -579,7 +584,8 @@ static const struct runner driver_runner = {.run = driver_run_action,
                                             .check_interrupt = driver_check_interrupt_or_timeout,
                                             .clear_error = driver_clear_error,
                                             .counter = driver_counter,
-                                            .accumulator = driver_accumulator};
+                                            .accumulator = driver_accumulator,
+                                            .clear_accumulator = driver_clear_accumulator};
 
 struct driver *driver_create(struct glint *g, const struct transport *transport)
 {

@@ -10,6 +10,7 @@
 #include "engine/base/endian.h"
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
+#include "engine/base/worker_parent.h"
 #include "engine/batch.h"
 #include "engine/executor/pipeline.h"
 #include "engine/executor/store.h"
@@ -344,6 +345,7 @@ struct executor {
     atomic_uint_fast64_t run_memory; /* bytes finished runs may still use */
     atomic_uint_fast32_t unfinished;
     struct pipe_semaphore work;
+    struct worker_parents workers;
     pthread_mutex_t lock; /* guards the fields below */
     uint32_t idle;        /* slots waiting for work, without those already woken */
     struct message *first, *last;
@@ -409,6 +411,7 @@ static void task_prepare(struct slot *slot, const struct message *m)
                              .attempt = m->attempt,
                              .attempt_id = slot->attempt_id,
                              .table_seed = e->table_seed,
+                             .workers = &e->workers,
                              .run_memory = &e->run_memory,
                              .compress_outputs = e->config.fetcher != NULL,
                              .cancel_flag = &slot->cancel,
@@ -534,6 +537,7 @@ struct executor *executor_create(const struct executor_config *config, struct gl
     e->run_memory = config->options.memory_bytes * config->slots / RUN_MEMORY_SHARE;
     mem_keep_large_blocks(block_store_memory_limit(config));
     pthread_mutex_init(&e->lock, NULL);
+    worker_parents_init(&e->workers);
     e->store = store_create();
     e->blocks =
         block_store_create(config->env, config->options.work_dir,
@@ -732,6 +736,15 @@ static int receive_broadcast_message(struct executor *e, struct message *m,
     return r;
 }
 
+/* The file that a command has got of a broadcast, if one has. */
+static void remove_command_file(struct executor *e, uint64_t broadcast)
+{
+    struct env *env = e->config.env;
+    char path[PATH_MAX];
+    if (task_command_file(&e->config.options, broadcast, path))
+        (void)env->remove(env, ENV_CWD, path, false); /* most have none */
+}
+
 /* A kind that this version does not know is ignored: what is not freed only takes memory. */
 static void receive_free_message(struct executor *e, const struct message *m)
 {
@@ -741,6 +754,7 @@ static void receive_free_message(struct executor *e, const struct message *m)
     case FREE_BROADCAST:
         store_remove(e->store, STORED_BROADCAST, m->id);
         if (e->config.broadcasts != NULL) broadcast_client_remove(e->config.broadcasts, m->id);
+        remove_command_file(e, m->id);
         break;
     default: break;
     }
@@ -810,6 +824,7 @@ void executor_destroy(struct executor *e)
     pthread_mutex_unlock(&e->lock);
     cancel_running_tasks(e);
     for (uint32_t i = 0; i < e->started; i++) pthread_join(e->slots[i].thread, NULL);
+    worker_parents_fini(&e->workers);
     for (struct message *m = e->first, *next; m != NULL; m = next) {
         next = m->next;
         message_destroy(m);

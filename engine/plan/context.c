@@ -339,6 +339,11 @@ bool glint_accumulator_value(const struct glint *g, const char *name, struct gli
     return g->runner->accumulator(g->driver, name, out);
 }
 
+void glint_accumulator_clear(struct glint *g, const char *name)
+{
+    g->runner->clear_accumulator(g->driver, name);
+}
+
 int context_add_saved_output(struct glint *g, const struct saved_output *saved)
 {
     struct saved_output *s = arena_alloc(&g->arena, sizeof *s);

@@ -193,6 +193,7 @@ struct runner {
     void (*clear_error)(struct driver *d);
     int64_t (*counter)(struct driver *d, const char *name);
     bool (*accumulator)(struct driver *d, const char *name, struct glint_cell *out);
+    void (*clear_accumulator)(struct driver *d, const char *name);
 };
 
 struct probed_source {
@@ -359,6 +360,9 @@ extern const struct op op_with_partitioner;
  * the context's code. */
 int plan_check_function(struct glint *g, const struct op *op, const struct glint_function *fn,
                         struct glint_schema in);
+/* As glint_arg_broadcast, and sets the broadcast's id. */
+int arg_broadcast_find(struct glint_task *task, const char *name, uint64_t *out_id,
+                       struct glint_slice *out);
 /* Encodes arguments (NULL: none) as a msgpack map, freed as memory of context_alloc. Returns data
  * NULL with the error set when out of memory, or if a broadcast in them was destroyed. */
 struct glint_slice args_encode(struct glint *g, const struct glint_args *args,

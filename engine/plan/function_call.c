@@ -225,14 +225,21 @@ int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slic
     return 0;
 }
 
-int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_slice *out)
+int arg_broadcast_find(struct glint_task *task, const char *name, uint64_t *out_id,
+                       struct glint_slice *out)
 {
     struct unpacker u = find_argument(task->args, name), broadcast = unpack_array(&u);
-    uint64_t id = unpack_u64(&broadcast, UINT64_MAX);
+    *out_id = unpack_u64(&broadcast, UINT64_MAX);
     if (!unpack_is_complete(&broadcast)) return set_argument_missing(task, name, "a broadcast");
-    return task->broadcast(task->broadcast_arg, id, out) == 0
+    return task->broadcast(task->broadcast_arg, *out_id, out) == 0
                ? 0
                : set_argument_missing(task, name, "a broadcast that was sent");
+}
+
+int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_slice *out)
+{
+    uint64_t id;
+    return arg_broadcast_find(task, name, &id, out);
 }
 
 int args_copy_bound(struct glint_task *task, const struct glint_function *fn,

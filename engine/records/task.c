@@ -49,6 +49,12 @@ const char *const task_counter_names[COUNT_BUILT_IN] = {
 
 #define TASK_BUFFER_BYTES_MIN 256u
 
+bool task_command_file(const struct task_options *options, uint64_t broadcast, char out[PATH_MAX])
+{
+    assert(options->work_dir != NULL);
+    return text_format(out, PATH_MAX, "%s/command-%" PRIx64, options->work_dir, broadcast);
+}
+
 bool task_is_cancelled(const struct glint_task *task)
 {
     /* Relaxed: seeing the flag late only ends the task later. */

@@ -25,6 +25,7 @@ struct task_options {
     int64_t bad_rows_max; /* of one job, with skip_bad_rows; -1: no limit */
     bool no_sync;         /* no fsync of output files */
     bool allow_commands;  /* tasks may start processes: glint_pipe */
+    const char *python;   /* the interpreter of commands (glint_command.files); NULL: python3 */
     const char *work_dir; /* private directory of this run, mode 0700, exists */
     /* The base of relative paths: the driver's current directory, to which an executor changes.
      * Empty: paths are relative to this process's directory. */
@@ -62,6 +63,7 @@ struct pipe_semaphore;
 struct run_source;
 struct shuffle_spec;
 struct stage_plan;
+struct worker_parents;
 
 /* Created by the executor for each attempt. */
 struct glint_task {
@@ -79,6 +81,8 @@ struct glint_task {
     uint32_t attempt;    /* the driver's number; part of the names of part files */
     uint64_t file_count; /* spill files created so far */
     uint64_t table_seed; /* of hash tables; random per process */
+    /* That fork the workers of commands; NULL: there are none, and such a command fails. */
+    struct worker_parents *workers;
     /* The bytes that runs of this process may still use in memory, shared by its tasks; NULL:
      * none. */
     atomic_uint_fast64_t *run_memory;
@@ -135,6 +139,8 @@ static inline const struct glint_function *task_set_function(struct glint_task *
     atomic_store_explicit(&task->function, function, memory_order_relaxed);
     return before;
 }
+/* Sets the path of the file that commands get of a broadcast. False: it is too long. */
+bool task_command_file(const struct task_options *options, uint64_t broadcast, char out[PATH_MAX]);
 /* As arena_alloc from the task's arena; sets the task's error if it returns NULL. */
 void *task_alloc(struct glint_task *task, uint64_t size);
 

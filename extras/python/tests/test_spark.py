@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import decimal
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -304,6 +305,25 @@ class Faults(WithContext):
 
         self.assertEqual(self.sc.parallelize(range(4), 2).map(fork).collect(), [0, 1, 2, 3])
 
+    def test_parent_of_workers(self) -> None:
+        """One for all tasks of an executor, which is replaced after it was killed."""
+        parents = set(self.sc.parallelize(range(8), 8).map(lambda x: os.getppid()).collect())
+        self.assertEqual(len(parents), 1)
+        self.assertNotIn(os.getpid(), parents)
+        os.kill(parents.pop(), signal.SIGKILL)
+
+    def test_parent_is_killed_by_a_function(self) -> None:
+        error = self.fails(lambda x: [os.kill(os.getppid(), signal.SIGKILL), signal.pause()])
+        self.assertEqual(error.name, "COMMAND_KILLED")
+
+    def test_workers_share_nothing(self) -> None:
+        def count(x: int) -> int:
+            os.environ["SEEN"] = str(int(os.environ.get("SEEN", "0")) + 1)
+            sys.path.append("seen")
+            return int(os.environ["SEEN"]) + sys.path.count("seen")
+
+        self.assertEqual(self.sc.parallelize(range(4), 4).map(count).collect(), [2] * 4)
+
     def test_not_for_a_worker(self) -> None:
         def nested(x: int) -> Any:
             return SparkContext("local[1]")
@@ -368,6 +388,25 @@ class Lifetimes(unittest.TestCase):
     def test_submit_refuses_what_is_not_here(self) -> None:
         done = self.run_program("from pyspark.ml import Pipeline")
         self.assertIn("NotImplementedError: pyspark.ml is not part of glint", done.stderr)
+
+    def test_driver_is_killed(self) -> None:
+        """Its workers, and their parent, end with it, also one that never returns."""
+        driver = subprocess.Popen([sys.executable, "-c", textwrap.dedent("""
+            import os, sys
+            from glint.pyspark import SparkContext
+            def run(x):
+                print(os.getpid(), os.getppid(), flush=True)
+                while True:
+                    pass
+            SparkContext("local[1]").parallelize([1], 1).foreach(run)
+            """)], stdout=subprocess.PIPE, text=True)
+        assert driver.stdout is not None
+        with driver, driver.stdout as out:
+            files = [os.pidfd_open(int(pid)) for pid in out.readline().split()]
+            driver.kill()
+            for file in files:
+                self.assertEqual(select.select([file], [], [], 60)[0], [file])
+                os.close(file)
 
     def test_timeout(self) -> None:
         done = self.run_program("""

@@ -383,6 +383,76 @@ Test(pipe, output_that_is_no_records_is_an_error)
     }
 }
 
+Test(pipe, notes_are_an_accumulator)
+{
+    struct plan p = {
+        .argv = {"sh", "-c",
+                 "printf '\\0\\0\\0\\0\\1\\0\\0\\0x"
+                 "\\376\\377\\377\\377\\2\\0\\0\\0\\0a\\376\\377\\377\\377\\1\\0\\0\\0b"
+                 "\\377\\377\\377\\377\\377\\377\\377\\377'"}};
+    struct glint_rows rows = {.count = 0};
+    struct glint_cell notes;
+    scratch_write("input", "a\n", 2);
+    scratch_path("input", p.path);
+    struct glint *g = fixture_open(&fixtures[1]);
+    cr_expect_eq(glint_collect(make_record_elements(g, &p), &rows), 0);
+    cr_expect_eq(rows.count, 1);
+    cr_assert(glint_accumulator_value(g, GLINT_COMMAND_NOTES, &notes));
+    cr_expect(notes.value.bytes.size == 3 && memcmp(notes.value.bytes.data, "\0ab", 3) == 0);
+    glint_accumulator_clear(g, GLINT_COMMAND_NOTES);
+    cr_expect_not(glint_accumulator_value(g, GLINT_COMMAND_NOTES, &notes));
+    glint_rows_free(&rows);
+    fixture_close(g, GLINT_OK);
+}
+
+/* ---- Files, and workers of a parent (extras/python/tests has one that forks) */
+
+static struct glint_rdd *make_files(struct glint *g, void *arg)
+{
+    static const char text[] = "1\n2\n";
+    const struct plan *p = arg;
+    struct glint_args *files = glint_args(g);
+    glint_args_broadcast(files, "data", glint_broadcast_copy(g, text, sizeof text - 1));
+    const struct glint_command command = {.argv = p->argv, .files = files};
+    return glint_pipe_command(glint_text_file(g, p->path), &command);
+}
+
+Test(pipe, broadcasts_are_files_of_a_command)
+{
+    struct plan p = {.argv = {"cat", "{data}", "{data}"}};
+    struct table lines = {.schema = {GLINT_NONE, GLINT_TEXT}};
+    for (int i = 0; i < 4; i++) table_add(&lines, none(), bytes(i % 2 == 0 ? "1" : "2", 1));
+    scratch_write("input", "x\n", 2);
+    scratch_path("input", p.path);
+    plan_expect(make_files, &p, NULL, &lines);
+    table_free(&lines);
+    p.argv[1] = "{other}";
+    plan_expect_error(make_files, &p, NULL, GLINT_E_PLAN_ARGUMENT, "\"other\" (a broadcast)");
+}
+
+static struct glint_rdd *make_worker(struct glint *g, void *arg)
+{
+    static const char *const worker[] = {"word", NULL};
+    const struct plan *p = arg;
+    const struct glint_command command = {.argv = p->argv, .worker = worker};
+    return glint_pipe_command(glint_text_file(g, p->path), &command);
+}
+
+Test(pipe, a_parent_that_starts_no_worker_is_an_error)
+{
+    struct plan p = {.argv = {"sh", "-c", "exit 3"}};
+    scratch_write("input", "x\n", 2);
+    scratch_path("input", p.path);
+    plan_expect_error(make_worker, &p, NULL, GLINT_E_COMMAND_FAILED,
+                      "cannot start a worker: it has ended with status 3");
+    p.argv[2] = "kill -9 $$";
+    plan_expect_error(make_worker, &p, NULL, GLINT_E_COMMAND_FAILED, "killed by signal 9");
+    p.argv[2] = "printf '\\0\\0\\0\\0\\2\\0\\0\\0no' >&0; cat >/dev/null";
+    plan_expect_error(make_worker, &p, NULL, GLINT_E_COMMAND_FAILED, "start a worker: no");
+    p.argv[0] = "no-such-command";
+    plan_expect_error(make_worker, &p, NULL, GLINT_E_COMMAND_FAILED, "was not found in $PATH");
+}
+
 static struct glint_rdd *make_placed(struct glint *g, void *arg)
 {
     const struct plan *p = arg;

@@ -9,8 +9,6 @@ import pathlib
 import threading
 from typing import Any, Optional
 
-import cffi
-
 DECLARATIONS = """
 enum glint_code {
     GLINT_OK = 0,
@@ -106,6 +104,8 @@ struct glint_command {
     bool combine;
     bool record_input, record_output;
     struct glint_schema output;
+    const char *const *worker;
+    struct glint_args *files;
 };
 struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_command *command);
 struct glint_rdd *glint_keys(struct glint_rdd *rdd);
@@ -241,6 +241,8 @@ def engine() -> tuple[Any, Any]:
     if _loaded is None:
         with _lock:
             if _loaded is None:
+                import cffi  # not in workers, which import this module
+
                 ffi = cffi.FFI()
                 ffi.cdef("struct glint_function;")
                 ffi.cdef(DECLARATIONS)

@@ -1,12 +1,13 @@
-"""A worker: the process in which a task's Python functions run. The engine starts it for a
-partition (engine/glint.h: glint_pipe_command), writes the partition to its standard input, and
-reads what the functions give from its standard output:
+"""A worker: the process in which a task's Python functions run. The engine starts a parent once
+(_parent.py), which forks a worker for a partition (engine/glint.h: glint_pipe_command); it writes
+the partition to the worker's standard input, and reads what the functions give from its standard
+output. Its words are
 
-    python -S _worker.py JOB
+    JOB [NAME PATH]...
 
-JOB is a file of two pickles: a dict (see Job), and the function, by cloudpickle. A block is the
-pickle of something iterable; records of the engine hold a block each, so that they are few. This
-file imports little, because a job starts many workers.
+JOB is a file of two pickles: a dict (_data.Workers.apply), and the function, by cloudpickle. On a
+cluster each NAME is a file of the driver, which this executor has at PATH. A block is the pickle of
+something iterable; records of the engine hold a block each, so that they are few.
 """
 
 from __future__ import annotations
@@ -253,28 +254,20 @@ def leave_in_child(own: int) -> None:
     os.close(nothing)
 
 
-def main() -> int:
-    path = sys.argv[1]
+def run_job(path: str, files: dict[str, str], own: int) -> int:
+    """Runs the job in this process, and returns its exit status."""
     directory = os.path.dirname(path)
-    own = os.dup(1)
-    errors = os.dup(2)
-    redirect(directory, "stdout", 1)
-    redirect(directory, "stderr", 2)
-    import faulthandler
-
-    faulthandler.enable(file=errors, all_threads=False)
-    os.register_at_fork(after_in_child=lambda: leave_in_child(own))
     out = Output(own)
     try:
+        from . import _task
+
         with open(path, "rb") as file:
             job = load(file)
             sys.path[:] = job["path"]
             if job["alias"]:
-                from glint._alias import install
+                from ._alias import install
 
                 install()
-            from glint import _task
-
             _task.begin(directory, job)
             function = load(file)
         run(job, function, out)
@@ -286,14 +279,25 @@ def main() -> int:
     except BaseException as error:
         report(directory, error)
         status = 1
+    return status
+
+
+def main(words: list[str]) -> None:
+    """Does not return."""
+    path, *pairs = words
+    own = os.dup(1)
+    errors = os.dup(2)
+    redirect(os.path.dirname(path), "stdout", 1)
+    redirect(os.path.dirname(path), "stderr", 2)
+    import faulthandler
+
+    faulthandler.enable(file=errors, all_threads=False)
+    os.register_at_fork(after_in_child=lambda: leave_in_child(own))
+    status = run_job(path, dict(zip(pairs[::2], pairs[1::2])), own)
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
             pass
-    return status
-
-
-if __name__ == "__main__":
     # Without the destructors of a large heap: what matters is written.
-    os._exit(main())
+    os._exit(status)

@@ -23,7 +23,7 @@ from .._rdd import RDD as EngineRDD
 from .accumulators import add_from_task
 from .errors import PicklingError, PythonException
 
-WORKER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_worker.py")
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 
 
@@ -135,8 +135,7 @@ class Workers:
         path = os.path.join(self.directory, f"job-{number}")
         with open(path, "wb") as file:
             file.write(text)
-        made = self._pipe(data.rdd, [sys.executable, "-S", WORKER, path],
-                          data.form not in ("text", "lines"), output == "pairs")
+        made = self._pipe(data.rdd, [path], data.form not in ("text", "lines"), output == "pairs")
         result = Dataset(made, "buckets" if output == "pairs" else "blocks", data)
         weakref.finalize(result, _remove, path)
         return result
@@ -171,19 +170,30 @@ class Workers:
                                         len(slices)), "blocks",
                        origin="ParallelCollectionRDD")
 
+    def _parent(self) -> list[str]:
+        """The command of the parent of workers. -S: without site, which takes time; the path of
+        this process is part of each job."""
+        import cloudpickle
+
+        places = {os.path.dirname(PACKAGE): None,
+                  os.path.dirname(os.path.dirname(os.path.abspath(cloudpickle.__file__))): None}
+        return [sys.executable, "-S", os.path.join(PACKAGE, "_parent.py"), *places]
+
     def _pipe(self, rdd: EngineRDD, words: list[str], records: bool, pairs: bool) -> EngineRDD:
         ffi, lib = engine()
         variables = {"PYTHONHASHSEED": "0", **self.environment}
-        argv = [ffi.new("char[]", cstring(word)) for word in words]
+        argv = [ffi.new("char[]", cstring(word)) for word in self._parent()]
+        worker = [ffi.new("char[]", cstring(word)) for word in words]
         env = [ffi.new("char[]", cstring(f"{name}={text}")) for name, text in variables.items()]
         schema = {"key": lib.GLINT_BYTES if pairs else lib.GLINT_NONE, "value": lib.GLINT_BYTES}
         command = ffi.new("struct glint_command *", {
             "argv": (argv_list := ffi.new("char *[]", [*argv, ffi.NULL])),
+            "worker": (worker_list := ffi.new("char *[]", [*worker, ffi.NULL])),
             "env": (env_list := ffi.new("char *[]", [*env, ffi.NULL])),
             "ok": (ok := ffi.new("int[]", [0, -1])),
             "record_input": records, "record_output": True, "output": schema})
         made = rdd._call("glint_pipe_command", command)
-        del argv_list, env_list, ok  # until the call has copied them
+        del argv_list, worker_list, env_list, ok  # until the call has copied them
         return made
 
     # ---- actions

@@ -1,0 +1,134 @@
+"""The parent of workers: a process of an executor that imports what each worker needs, so that a
+worker costs a fork. It never runs a function of a program.
+
+    python -S _parent.py DIRECTORY...
+
+DIRECTORY is searched for glint and cloudpickle. The protocol is that of the engine
+(engine/base/worker_parent.h).
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import os
+import signal
+import socket
+import struct
+import sys
+from typing import NoReturn
+
+NUMBER = struct.Struct("<I")
+FILES = 3
+PR_SET_PDEATHSIG = 1
+
+
+def receive(control: socket.socket, size: int) -> bytes:
+    """All of it; the engine has ended if that is not possible."""
+    data = b""
+    while len(data) < size:
+        some = control.recv(size - len(data))
+        if not some:
+            os._exit(0)
+        data += some
+    return data
+
+
+def receive_kind(control: socket.socket) -> tuple[bytes, list[int]]:
+    """The first byte of a request, and the files that come with it."""
+    files = array.array("i")
+    kind, extra, _, _ = control.recvmsg(1, socket.CMSG_SPACE(FILES * files.itemsize))
+    for level, what, data in extra:
+        if level == socket.SOL_SOCKET and what == socket.SCM_RIGHTS:
+            files.frombytes(data[: len(data) - len(data) % files.itemsize])
+    return kind, list(files)
+
+
+def texts(data: bytes) -> tuple[list[str], list[str]]:
+    """Two lists, of which each text and each list ends with a NUL."""
+    lists: list[list[str]] = [[], []]
+    at = 0
+    for text in data.split(b"\0")[:-1]:
+        if text:
+            lists[at].append(os.fsdecode(text))
+        else:
+            at += 1
+    return lists[0], lists[1]
+
+
+def become_worker(parent: int, files: list[int], words: list[str],
+                  variables: list[str]) -> NoReturn:
+    """In the child: its own group, which ends with the parent."""
+    os.setpgid(0, 0)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+    for file in files:
+        if file >= FILES:
+            os.close(file)
+    for variable in variables:
+        name, _, value = variable.partition("=")
+        os.environ[name] = value
+    from glint import _worker
+
+    _worker.main(words)
+    os._exit(1)
+
+
+def fork_worker(control: socket.socket, files: list[int]) -> None:
+    words, variables = texts(receive(control, NUMBER.unpack(receive(control, NUMBER.size))[0]))
+    parent = os.getpid()
+    try:
+        pid = os.fork()
+    except OSError as error:
+        pid, why = -1, f"fork: {error}".encode()
+    if pid == 0:
+        control.detach()  # its descriptor becomes the standard input
+        become_worker(parent, files, words, variables)
+    for file in files:
+        os.close(file)
+    if pid < 0:
+        control.sendall(NUMBER.pack(0) + NUMBER.pack(len(why)) + why)
+        return
+    try:
+        os.setpgid(pid, pid)  # before the engine may kill the group
+    except OSError:  # the worker was faster, or has ended
+        pass
+    control.sendall(NUMBER.pack(pid))
+
+
+def load() -> None:
+    """What workers need, before the first one."""
+    import collections  # noqa: F401
+    import faulthandler  # noqa: F401
+    import traceback  # noqa: F401
+
+    import cloudpickle  # noqa: F401
+    import glint._task  # noqa: F401
+    import glint._worker  # noqa: F401
+    import glint.pyspark  # noqa: F401
+
+    gc.collect()
+    gc.freeze()
+
+
+def serve() -> None:
+    control = socket.socket(fileno=0)
+    while True:
+        kind, files = receive_kind(control)
+        if kind == b"F":
+            fork_worker(control, files)
+        elif kind == b"R":
+            _, status = os.waitpid(NUMBER.unpack(receive(control, NUMBER.size))[0], 0)
+            control.sendall(NUMBER.pack(status))
+        else:
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    sys.path[:0] = sys.argv[1:]
+    load()
+    serve()
