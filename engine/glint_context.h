@@ -23,11 +23,18 @@ void glint_config_set_functions(struct glint_config *config,
  * that did not fail the job. Called on the context's thread. */
 void glint_config_set_note(struct glint_config *config, void (*note)(void *arg, const char *line),
                            void *arg);
+/* Plans run on the executors of a cluster's file (docs/cluster.md), also if this program is no
+ * glint: executors run `program`, the path of a glint command with the build `build` (its command
+ * version prints it) and the same functions. It must be of the same version as this library. The
+ * texts are copied. A wrong file is an error of glint_create. Returns the slots of the cluster, or a
+ * negative code. Not with the setting "master". */
+int glint_config_set_cluster(struct glint_config *config, const char *file, const char *program,
+                             const char *build);
 /* Frees the settings; not before the context that was created with them. NULL is allowed. */
 void glint_config_destroy(struct glint_config *config);
 
-/* Creates a context, which runs plans in this process. (A program that runs on a cluster uses
- * glint_main: executors run the program, too.) One context at a time may use `config`. Returns NULL
+/* Creates a context, which runs plans in this process, or on a cluster. (A program with functions of
+ * its own that runs on a cluster uses glint_main: executors run the program, too.) One context at a time may use `config`. Returns NULL
  * with *error set. Only the calling thread may use the context, except for glint_interrupt. */
 struct glint *glint_create(struct glint_config *config, struct glint_error *error);
 /* Ends the context's error, or an interrupt, so that later calls work again: what earlier actions

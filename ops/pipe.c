@@ -66,7 +66,11 @@ static int pipe_open(void *state, const struct op_open *o)
     s->command.key = o->out.key;
     s->command.value = o->out.value;
     pipe_process_init(&s->process, o->task, &s->command);
-    if (o->task->options->allow_commands) return pipe_files_expand(o->task, &s->command);
+    if (o->task->options->allow_commands) {
+        r = pipe_files_expand(o->task, &s->command);
+        if (r == 0) pipe_process_init(&s->process, o->task, &s->command); /* for its text */
+        return r;
+    }
     return error_set(&o->task->error, GLINT_E_COMMAND_NOT_ALLOWED,
                      "set allow_commands = true in the cluster.toml of the daemons, or "
                      "--allow-commands for glint executor --join and glint stage map or reduce",
@@ -239,6 +243,8 @@ static const char *find_command_mistake(const struct glint_rdd *rdd, const struc
     if (c->record_output && (!out_key || (out.value != GLINT_TEXT && out.value != GLINT_BYTES)))
         return "the output must be text or bytes";
     if (c->worker != NULL && c->worker[0] == NULL) return "worker is empty";
+    for (const char *const *word = c->worker; word != NULL && *word != NULL; word++)
+        if (**word == '\0') return "a word of worker is empty";
     if (c->argv == NULL || c->argv[0] == NULL || c->argv[0][0] == '\0') return "argv is empty";
     for (const char *const *v = c->env; v != NULL && *v != NULL; v++)
         if (strchr(*v, '=') == NULL || **v == '=') return "env must have the form NAME=VALUE";

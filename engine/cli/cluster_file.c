@@ -633,19 +633,31 @@ const char *cluster_file_name(const struct cli_line *line)
     return name != NULL && name[0] != '\0' ? name : NULL;
 }
 
-int cluster_file_read(struct cluster_file *out, struct env *env, const struct cli_line *line,
-                      bool listens, struct glint_error *error)
+static int read_cluster_file(struct cluster_file *out, struct env *env, const char *name,
+                             const struct cli_line *line, bool listens, struct glint_error *error)
 {
     struct cluster_file_reader r = {.file = out, .env = env, .error = error};
     struct toml_value table = {.kind = TOML_TABLE};
     *out = (struct cluster_file){.name = NULL};
-    bool sound = set_path_directories(&r, cluster_file_name(line)) &&
+    bool sound = set_path_directories(&r, name) &&
                  (out->name == NULL || read_toml_file(&r, &table)) &&
                  read_cluster_section(&r, 0, &table, line) &&
                  read_executor_sections(&r, find_toml_member(&table, "executor")) &&
                  set_derived_defaults(&r) && check_key_relations(&r, listens);
     assert(sound == (error->code == GLINT_OK));
     return error->code;
+}
+
+int cluster_file_read(struct cluster_file *out, struct env *env, const struct cli_line *line,
+                      bool listens, struct glint_error *error)
+{
+    return read_cluster_file(out, env, cluster_file_name(line), line, listens, error);
+}
+
+int cluster_file_read_named(struct cluster_file *out, struct env *env, const char *name,
+                            struct glint_error *error)
+{
+    return read_cluster_file(out, env, name, NULL, false, error);
 }
 
 bool cluster_file_open(struct cluster_file *out, const struct cli_line *line, bool listens,

@@ -52,6 +52,9 @@ const struct glint_job_option *cluster_options(const char *shown,
  * NO_MEMORY, SYSTEM. Call cluster_file_fini in any case. */
 int cluster_file_read(struct cluster_file *out, struct env *env, const struct cli_line *line,
                       bool listens, struct glint_error *error);
+/* The same of the file `name`, and the environment. */
+int cluster_file_read_named(struct cluster_file *out, struct env *env, const char *name,
+                            struct glint_error *error);
 /* The same for commands that connect to a cluster; unless it `listens`, a file is required. Returns
  * false with *error set. */
 bool cluster_file_open(struct cluster_file *out, const struct cli_line *line, bool listens,

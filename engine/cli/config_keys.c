@@ -371,6 +371,10 @@ const struct config_key cluster_keys[CLUSTER_KEYS] = {
     {"allow_commands", "allow-commands", NULL, KEY_BOOL, CLUSTER(allow_commands),
      "tasks of a job may run commands (`stream`); not with `insecure_plaintext`",
      .absent = "as `allow_programs`: `true` with your own secret, else `false`"},
+    {"python", "python", "PATH", KEY_PATH, CLUSTER(python),
+     "interpreter of the functions of Python's programs (`python -m glint.submit --cluster`), of "
+     "the driver's version of Python; it is a command: see `allow_commands`",
+     .absent = "`python3` in `$PATH`"},
     {"launch", "launch", "none|local|ssh", KEY_CHOICE, CLUSTER(launch),
      "how `glint submit` starts executors that are not running: as processes on this machine "
      "(`local`), by `launch_command` (`ssh`), or not at all (`none`)",

@@ -45,7 +45,7 @@ struct config_key {
     uint64_t min, max; /* of numbers, bytes and times (in ms) */
 };
 
-#define CLUSTER_KEYS          21u
+#define CLUSTER_KEYS          22u
 #define CLUSTER_EXECUTOR_KEYS 6u
 #define JOB_KEYS              25u
 extern const struct config_key cluster_keys[CLUSTER_KEYS];                   /* struct cluster */

@@ -2,6 +2,7 @@
  * `glint submit` that are about the context. */
 #include "engine/base/mem.h"
 #include "engine/cli/cli.h"
+#include "engine/cli/cluster_file.h"
 #include "engine/cli/config_keys.h"
 #include "engine/cli/print.h"
 #include "engine/cli/settings.h"
@@ -9,6 +10,7 @@
 #include "engine/driver/driver.h"
 #include "engine/plan/context_config.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- The main function of a program with jobs of its own. */
@@ -67,6 +69,7 @@ struct glint_config {
     struct glint_error error; /* of the first setting that is not valid */
     struct glint_module functions;
     const struct glint_module *modules[3];
+    struct cluster_file cluster;
 };
 
 struct glint_config *glint_config_create(void)
@@ -123,6 +126,30 @@ int glint_config_set(struct glint_config *c, const char *option, const char *val
                : set_invalid_value_error(c, key, value);
 }
 
+int glint_config_set_cluster(struct glint_config *c, const char *file, const char *program,
+                             const char *build)
+{
+    if (c == NULL || c->error.code != GLINT_OK)
+        return c == NULL ? GLINT_E_NO_MEMORY : c->error.code;
+    if (c->context.cluster != NULL)
+        return error_set(&c->error, GLINT_E_BAD_VALUE, NULL, "the cluster is set already");
+    const char *name = arena_strdup(&c->memory, file);
+    struct cluster *cluster = &c->cluster.cluster;
+    if (name == NULL) return error_no_memory(&c->error);
+    int r = cluster_file_read_named(&c->cluster, env_real(), name, &c->error);
+    if (r != 0) return r;
+    cluster->program = arena_strdup(&c->memory, program);
+    cluster->program_build = arena_strdup(&c->memory, build);
+    if (cluster->program == NULL || cluster->program_build == NULL)
+        return error_no_memory(&c->error);
+    c->context.cluster = cluster;
+    uint64_t slots = 0;
+    for (uint32_t i = 0; i < cluster->executor_count; i++)
+        slots += cluster->executors[i].slots / cluster->drivers_max;
+    assert(slots > 0 && slots <= INT32_MAX);
+    return (int)slots;
+}
+
 int glint_config_set_name(struct glint_config *c, const char *name)
 {
     if (c == NULL) return GLINT_E_NO_MEMORY;
@@ -149,6 +176,7 @@ void glint_config_set_note(struct glint_config *c, void (*note)(void *arg, const
 void glint_config_destroy(struct glint_config *c)
 {
     if (c == NULL) return;
+    cluster_file_fini(&c->cluster);
     arena_fini(&c->memory);
     mem_free(c);
 }

@@ -4,16 +4,19 @@
  * executors. The bytes are not copied: sockets send from the context's memory. A block is
  * compressed when it is first sent and cached until the job ends, so that this is done once. */
 #include "engine/driver/cluster_transport_internal.h"
+
+#include "engine/base/text.h"
 #include "engine/transfer/broadcast_block.h"
 #include "engine/transfer/broadcast_tracker.h"
 
 #include <assert.h>
+#include <limits.h>
 
 /* ---- Sends the driver's own program to daemons of another build: its size and SHA-256, then its
  * bytes. It is hashed when the first daemon asks, on libuv's thread pool. /proc/self/exe is the
  * file that runs, also if its path has been replaced. */
 
-static char own_program[] = "/proc/self/exe";
+#define OWN_PROGRAM "/proc/self/exe"
 
 struct program_server {
     struct cluster_transport *r;
@@ -22,6 +25,7 @@ struct program_server {
     bool hashing, hashed;
     uv_work_t work;
     struct glint_error why;
+    char path[PATH_MAX];
 };
 
 static void send_program_info(struct daemon_conn *p)
@@ -39,13 +43,13 @@ static void hash_program_on_pool(uv_work_t *work)
     struct program_server *s = work->data;
     struct env *env = s->r->env;
     struct env_stat stat;
-    const int file = env->open(env, ENV_CWD, own_program, ENV_READ);
+    const int file = env->open(env, ENV_CWD, s->path, ENV_READ);
     int r = file < 0 ? file : env->stat_open(env, file, &stat);
     if (r >= 0) r = sha256_of_file(env, file, s->info.sha256);
-    if (r < 0) error_set_system(&s->why, GLINT_E_SYSTEM, r, "read", own_program);
+    if (r < 0) error_set_system(&s->why, GLINT_E_SYSTEM, r, "read", s->path);
     if (r >= 0) s->info.size = stat.size;
     if (file >= 0) env->close(env, file);
-    s->file = (struct run){.source = {.bytes = s->info.size}, .path = own_program, .env = env};
+    s->file = (struct run){.source = {.bytes = s->info.size}, .path = s->path, .env = env};
 }
 
 static void on_program_hashed(uv_work_t *work, int status)
@@ -74,6 +78,8 @@ int program_server_on_request(struct daemon_conn *p, struct glint_error *error)
     if (s->hashed) send_program_info(p);
     if (s->hashed || s->hashing) return 0;
     s->r = r;
+    text_format(s->path, sizeof s->path, "%s",
+                r->cluster->program != NULL ? r->cluster->program : OWN_PROGRAM);
     s->work.data = s;
     s->hashing = true;
     int failed = uv_queue_work(&r->loop, &s->work, hash_program_on_pool, on_program_hashed);

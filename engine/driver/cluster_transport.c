@@ -457,6 +457,7 @@ static int open_driver_network(struct cluster_transport *r, struct glint_error *
         .node = "driver",
         .secret_file = r->cluster->secret_file,
         .insecure_plaintext = r->cluster->insecure_plaintext,
+        .build = r->cluster->program_build,
         .connect_ms = r->cluster->connect_ms > 0 ? r->cluster->connect_ms : CONNECT_MS};
     int code = net_init(&r->net, &r->loop, r->env, &config, error);
     if (code != 0 || r->net.tls == NULL) return code;

@@ -181,6 +181,7 @@ static int start_job_of_message(struct executor_process *c, const struct message
 {
     struct task_options options = {.memory_bytes = c->config.memory_bytes / c->config.slots,
                                    .allow_commands = c->config.cluster->allow_commands,
+                                   .python = c->config.cluster->python,
                                    .work_dir = c->work_dir.path};
     if (c->has_job || m->id >= EXECUTORS_MAX)
         return error_set(error, GLINT_E_PROTOCOL, NULL,

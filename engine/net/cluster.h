@@ -35,12 +35,16 @@ struct cluster_executor {
 };
 
 struct cluster {
+    /* What executors run, if the driver is embedded in a program that is no glint: the path and the
+     * build of a glint command; both NULL: the driver's own program. */
+    const char *program, *program_build;
     const char *path;        /* of the file; NULL: from options only (--listen) */
     const char *name;        /* the cluster id */
     const char *secret_file; /* NULL: the user's default secret, loopback only */
     bool insecure_plaintext;
     bool allow_programs; /* daemons may fetch and run a program of another build from a driver */
     bool allow_commands; /* tasks may run commands (glint_pipe) */
+    const char *python;  /* the interpreter of Python's workers; NULL: python3 in $PATH */
     enum launch launch;
     const char *const *launch_command; /* LAUNCH_SSH: argv; {host}, {id}, {config} are replaced */
     /* NAME=value pairs that pass command-line options on to launched daemons through their

@@ -171,7 +171,8 @@ int net_init(struct net *net, uv_loop_t *loop, struct env *env, const struct net
     h->role = config->role;
     bool fits = text_format(h->cluster, sizeof h->cluster, "%s", config->cluster) &&
                 text_format(h->node, sizeof h->node, "%s", config->node) &&
-                text_format(h->build, sizeof h->build, "%s", build_id());
+                text_format(h->build, sizeof h->build, "%s",
+                            config->build != NULL ? config->build : build_id());
     if (!fits)
         return error_set(error, GLINT_E_CONFIG, "choose a shorter name",
                          "the name of the cluster or the executor is longer than %u bytes",

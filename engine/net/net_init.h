@@ -17,6 +17,7 @@ struct net_config {
     const uint8_t *incarnation;   /* NULL: random */
     bool insecure_plaintext;      /* no TLS */
     uint64_t connect_ms;
+    const char *build; /* of the program that executors run; NULL: of this one */
 };
 
 /* Initializes *net. With TLS, the process writes no core dumps from then

@@ -136,14 +136,18 @@ static int build_launch_command(struct arguments *w, const struct cluster *c, ui
     return r;
 }
 
-/* The command line of LAUNCH_LOCAL. Runs the executable of this process and not one found in PATH,
- * since the handshake requires equal builds. */
+/* The command line of LAUNCH_LOCAL. Runs the executable of this process, or the cluster's program, and not
+ * one found in PATH, since the handshake requires equal builds. */
 static int build_local_launch_command(struct arguments *w, const struct cluster *c,
                                       uint32_t executor, struct glint_error *error)
 {
     char self[PATH_MAX];
     size_t size = sizeof self;
-    int r = uv_exepath(self, &size);
+    int r = 0;
+    if (c->program != NULL)
+        text_format(self, sizeof self, "%s", c->program);
+    else
+        r = uv_exepath(self, &size);
     if (r != 0) return error_set_system(error, GLINT_E_SYSTEM, r, "find", "this program's file");
     if (c->path == NULL)
         return error_set(error, GLINT_E_CONFIG, "write a cluster.toml",

@@ -339,6 +339,7 @@ static void executor_arguments_fill(struct process_arguments *a, const struct da
                            request->driver_port);
     if (c->insecure_plaintext) a->argv[a->words++] = insecure;
     if (c->allow_commands) a->argv[a->words++] = commands;
+    if (c->python != NULL) executor_arguments_add(a, "--python", "%s", c->python);
     executor_arguments_add(a, "--cluster-name", "%s", c->name);
     executor_arguments_add(a, "--id", "%s", self->id);
     executor_arguments_add(a, "--host", "%s", self->host);

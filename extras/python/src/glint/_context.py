@@ -7,6 +7,7 @@ import collections
 import operator
 import os
 import re
+import subprocess
 import threading
 import warnings
 import weakref
@@ -43,7 +44,8 @@ class Context:
     _g: Any = None  # the library's context
 
     def __init__(
-        self, master: str = "local[*]", *, name: str = "python", **settings: Setting
+        self, master: str = "local[*]", *, name: str = "python",
+        _cluster: Optional[str] = None, **settings: Setting
     ) -> None:
         ffi, lib = engine()
         self._owner = (os.getpid(), threading.get_ident())
@@ -56,11 +58,18 @@ class Context:
             notes.append(text_of(line))
 
         self._note = ffi.callback("void(void *, const char *)", note)
-        options = [_option(*item) for item in {"master": master, **settings}.items()]
+        where = {"master": master} if _cluster is None else {}
+        options = [_option(*item) for item in {**where, **settings}.items()]
         title = cstring(name)
         self._config = ffi.gc(lib.glint_config_create(), lib.glint_config_destroy)
         error = ffi.new("struct glint_error *")
         lib.glint_config_set_name(self._config, title)
+        self._slots = 0  # of the cluster
+        if _cluster is not None:
+            from ._run import program
+
+            self._slots = lib.glint_config_set_cluster(
+                self._config, cstring(_cluster), cstring(program()), build().encode())
         for option, value in options:
             if value is not False:
                 lib.glint_config_set(self._config, option, ffi.NULL if value is True else value)
@@ -265,6 +274,14 @@ class Context:
     whole_text_files = wholeTextFiles
     binary_files = binaryFiles
     binary_records = binaryRecords
+
+
+def build() -> str:
+    """The build of the program that is installed with this package: executors compare it."""
+    from ._run import program
+
+    printed = subprocess.run([program(), "version"], capture_output=True, text=True, check=True)
+    return re.findall(r"^build (\S+)", printed.stdout, re.MULTILINE)[0]  # type: ignore[no-any-return]
 
 
 _contexts: weakref.WeakSet[Context] = weakref.WeakSet()

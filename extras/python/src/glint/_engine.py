@@ -73,12 +73,18 @@ int glint_config_set(struct glint_config *config, const char *option, const char
 int glint_config_set_name(struct glint_config *config, const char *name);
 void glint_config_set_note(struct glint_config *config, void (*note)(void *arg, const char *line),
                            void *arg);
+int glint_config_set_cluster(struct glint_config *config, const char *file, const char *program,
+                             const char *build);
 void glint_config_destroy(struct glint_config *config);
 struct glint *glint_create(struct glint_config *config, struct glint_error *error);
 int glint_finish(struct glint *g);
 void glint_destroy(struct glint *g);
 void glint_interrupt(struct glint *g, enum glint_code code);
 
+struct glint_args *glint_args(struct glint *g);
+void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b);
+struct glint_broadcast *glint_broadcast_copy(struct glint *g, const void *data, uint64_t size);
+void glint_broadcast_destroy(struct glint *g, struct glint_broadcast *b);
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths);
 struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator);
 struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
@@ -213,6 +219,8 @@ int glint_is_empty(struct glint_rdd *rdd, bool *out);
 int glint_save_as_text_file(struct glint_rdd *rdd, const char *path);
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
 int64_t glint_counter_value(const struct glint *g, const char *name);
+bool glint_accumulator_value(const struct glint *g, const char *name, struct glint_cell *out);
+void glint_accumulator_clear(struct glint *g, const char *name);
 
 extern struct glint_function GLINT_SUM_I64, GLINT_SUM_F64;
 extern struct glint_function GLINT_OR_I64;

@@ -6,8 +6,6 @@ import errno as errors
 import os
 from typing import Optional
 
-from ._library import ffi, lib
-
 # Name, text and exit status of the codes that the library's results become: docs/errors.md.
 _CODES = {
     "E0104": ("BAD_VALUE", "value out of range", 64),
@@ -76,21 +74,20 @@ def _rebuild(parts: dict[str, object]) -> Error:
 
 _LIMITS = ("N", "P", "M", "K", "SEEDS", "SCHEME", "LAYOUT", "PAIR", "BLOCKS", "K_LAYOUT",
            "P_LAYOUT", "BITS")
-_CODE_OF = {getattr(lib, "GLINT_BLOOM_ERR_" + name): "E0805" for name in _LIMITS}
-_CODE_OF[lib.GLINT_BLOOM_ERR_MEMORY] = "E0501"
-_CODE_OF[lib.GLINT_BLOOM_ERR_MISMATCH] = "E0804"
-_CODE_OF[lib.GLINT_BLOOM_ERR_COLUMN] = "E0104"
-_CODE_OF[lib.GLINT_BLOOM_ERR_ID_TYPE] = "E0104"
-_CODE_OF[lib.GLINT_BLOOM_ERR_ID_SIZE] = "E0104"
+_CODE_OF = {**dict.fromkeys(_LIMITS, "E0805"), "MEMORY": "E0501", "MISMATCH": "E0804",
+            "COLUMN": "E0104", "ID_TYPE": "E0104", "ID_SIZE": "E0104"}
 
 
 def check(result: int, what: str = "", hint: Optional[str] = None, writes: bool = False) -> None:
     """Raises the error of a function of the library, unless its result is 0."""
     if result == 0:
         return
+    from ._library import ffi, lib  # not in workers, which import this module
+
     number = ffi.errno
     cause = ffi.string(lib.glint_bloom_strerror(result)).decode()
-    code = _CODE_OF.get(result, "E0803")
+    code = next((code for name, code in _CODE_OF.items()
+                 if getattr(lib, "GLINT_BLOOM_ERR_" + name) == result), "E0803")
     if result == lib.GLINT_BLOOM_ERR_IO:
         cause = os.strerror(number)
         code = _code_of_errno(number, writes)

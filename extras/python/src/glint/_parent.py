@@ -103,13 +103,15 @@ def fork_worker(control: socket.socket, files: list[int]) -> None:
 def load() -> None:
     """What workers need, before the first one."""
     import collections  # noqa: F401
+    import base64  # noqa: F401
     import faulthandler  # noqa: F401
+    import tempfile  # noqa: F401
     import traceback  # noqa: F401
 
     import cloudpickle  # noqa: F401
     import glint._task  # noqa: F401
     import glint._worker  # noqa: F401
-    import glint.pyspark  # noqa: F401
+    import glint.pyspark.context  # noqa: F401
 
     gc.collect()
     gc.freeze()

@@ -10,12 +10,13 @@ from typing import Any, Optional
 directory: Optional[str] = None  # of the context's files; None: this is no worker
 job: dict[str, Any] = {}
 accumulators: dict[int, Any] = {}
+files: dict[str, str] = {}  # of the driver, on a cluster: where they are on this executor
 _broadcasts: dict[str, Any] = {}
 
 
-def begin(files: str, description: dict[str, Any]) -> None:
-    global directory, job
-    directory, job = files, description
+def begin(place: str, description: dict[str, Any], shipped: dict[str, str]) -> None:
+    global directory, job, files
+    directory, job, files = place, description, shipped
 
 
 def partition() -> int:
@@ -28,14 +29,15 @@ def attempt() -> str:
 
 def broadcast_value(path: str) -> Any:
     if path not in _broadcasts:
-        with open(path, "rb") as file:
+        with open(files.get(os.path.basename(path), path), "rb") as file:
             _broadcasts[path] = pickle.load(file)
     return _broadcasts[path]
 
 
 def end() -> None:
-    """Leaves what was added to accumulators for the driver; only a task that has succeeded."""
-    if directory is None or not accumulators:
+    """Leaves what was added to accumulators for the driver; only a task that has succeeded. On a
+    cluster it is part of the output."""
+    if directory is None or not accumulators or files:
         return
     import cloudpickle
 

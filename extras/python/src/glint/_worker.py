@@ -25,6 +25,10 @@ BLOCK_BYTES = 1 << 16  # about the size of a block
 VALUE_BYTES_MAX = (1 << 32) - 1  # of the engine
 HEAD = Struct("<II")
 SIZE_OF_END = (1 << 32) - 1  # of the key and the value, after the last record
+KEY_OF_NOTES = (1 << 32) - 2
+PRINTED_BYTES = 1 << 14  # of what a task on a cluster has printed: the driver shows so much
+REPORT_BYTES = 2400  # of a traceback; the engine keeps 4 KiB of what a command prints
+EXCEPTION_BYTES = 1200  # of a pickled exception, in base64
 
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 
@@ -223,12 +227,13 @@ def redirect(directory: str, name: str, file: int) -> None:
     os.close(target)
 
 
-def report(directory: str, error: BaseException) -> None:
-    """Writes the exception for the driver, which raises it."""
+def describe(error: BaseException) -> tuple[str, bytes]:
+    """The user's traceback, and the exception, pickled if that is possible."""
     import traceback
 
     trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+    own = describe.__code__.co_filename
+    while trace is not None and trace.tb_frame.f_code.co_filename == own:
         trace = trace.tb_next
     text = "".join(traceback.format_exception(type(error), error, trace))
     if isinstance(error, SystemExit):
@@ -240,10 +245,92 @@ def report(directory: str, error: BaseException) -> None:
         loads(pickled)
     except BaseException:
         pickled = b""
+    return text, pickled
+
+
+def report(directory: str, error: BaseException) -> None:
+    """Writes the exception for the driver, which raises it."""
+    text, pickled = describe(error)
     path = os.path.join(directory, f"error-{os.environ.get('mapreduce_task_attempt_id')}")
     with open(path + ".tmp", "wb") as file:
         file.write(dumps((text, pickled)))
     os.rename(path + ".tmp", path)
+
+
+def print_report(errors: int, error: BaseException) -> None:
+    """The same on a cluster: it becomes part of the engine's error (pyspark/_shipping.py)."""
+    import base64
+
+    text, pickled = describe(error)
+    shown = text.rstrip("\n").encode("utf-8", "backslashreplace")
+    if len(shown) > REPORT_BYTES:
+        shown = shown[:REPORT_BYTES // 4] + b"\n...\n" + shown[-REPORT_BYTES * 3 // 4 :]
+    encoded = base64.b64encode(pickled)
+    if len(encoded) > EXCEPTION_BYTES:
+        encoded = b""
+    os.write(errors, shown + b"\nglint-exception: " + encoded + b"\n")
+
+
+def write_notes(out: Output, printed: dict[str, Any]) -> None:
+    """What was added to accumulators, and the end of what was printed, for the driver."""
+    import cloudpickle
+
+    from . import _task
+
+    notes = []
+    if _task.accumulators:
+        added = {number: item._value for number, item in _task.accumulators.items()}
+        notes.append(cloudpickle.dumps(("added", added)))
+    for kind, file in printed.items():
+        size = file.seek(0, 2)
+        file.seek(max(0, size - PRINTED_BYTES))
+        text = file.read()
+        if size > PRINTED_BYTES:
+            text = b"... (of %d bytes)\n" % size + text
+        if text:
+            notes.append(dumps((kind, text)))
+    data = b"".join(notes)
+    if data:
+        out.write(HEAD.pack(KEY_OF_NOTES, len(data)) + data)
+
+
+def unpack_files(path: str) -> str:
+    """The directory of the driver's files, which the first worker unpacks."""
+    import tarfile
+    import tempfile
+
+    place = path + ".d"
+    if not os.path.isdir(place):
+        attempt = tempfile.mkdtemp(dir=os.path.dirname(path))
+        with tarfile.open(path) as tar:
+            tar.extractall(attempt)
+        try:
+            os.rename(attempt, place)
+        except OSError:  # another worker was faster
+            import shutil
+
+            shutil.rmtree(attempt)
+    return place
+
+
+def prepare_on_cluster(job: dict[str, Any], files: dict[str, str]) -> None:
+    if "files" in files:
+        files["root"] = unpack_files(files["files"])
+        sys.path[1:1] = [os.path.join(files["root"], place) for place in job["places"]]
+
+
+def load_function(file: Any, files: dict[str, str]) -> Function:
+    try:
+        return load(file)  # type: ignore[no-any-return]
+    except ModuleNotFoundError as error:
+        if not files:
+            raise
+        import socket
+
+        raise ModuleNotFoundError(
+            f"{error}, for {sys.executable} on {socket.gethostname()}: install it on each "
+            "executor, or ship it by --py-files or SparkContext.addPyFile", name=error.name
+        ) from None
 
 
 def leave_in_child(own: int) -> None:
@@ -254,50 +341,74 @@ def leave_in_child(own: int) -> None:
     os.close(nothing)
 
 
-def run_job(path: str, files: dict[str, str], own: int) -> int:
-    """Runs the job in this process, and returns its exit status."""
-    directory = os.path.dirname(path)
-    out = Output(own)
-    try:
-        from . import _task
+def run_job(path: str, files: dict[str, str], out: Output, printed: dict[str, Any]) -> None:
+    from . import _task
 
-        with open(path, "rb") as file:
-            job = load(file)
+    with open(path, "rb") as file:
+        job = load(file)
+        if files:
+            prepare_on_cluster(job, files)
+        else:
             sys.path[:] = job["path"]
-            if job["alias"]:
-                from ._alias import install
+        if job["alias"]:
+            from ._alias import install
 
-                install()
-            _task.begin(directory, job)
-            function = load(file)
-        run(job, function, out)
-        _task.end()
-        out.end()
-        status = 0
-    except EngineEnded:
-        status = 0
-    except BaseException as error:
-        report(directory, error)
-        status = 1
-    return status
-
-
-def main(words: list[str]) -> None:
-    """Does not return."""
-    path, *pairs = words
-    own = os.dup(1)
-    errors = os.dup(2)
-    redirect(os.path.dirname(path), "stdout", 1)
-    redirect(os.path.dirname(path), "stderr", 2)
-    import faulthandler
-
-    faulthandler.enable(file=errors, all_threads=False)
-    os.register_at_fork(after_in_child=lambda: leave_in_child(own))
-    status = run_job(path, dict(zip(pairs[::2], pairs[1::2])), own)
+            install()
+        _task.begin(os.path.dirname(path), job, files)
+        function = load_function(file, files)
+    run(job, function, out)
+    _task.end()
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
         except OSError:
             pass
+    if files:
+        write_notes(out, printed)
+    out.end()
+
+
+def capture(directory: str, file: int) -> Any:
+    """On a cluster the driver shows what a task has printed when it has succeeded."""
+    import tempfile
+
+    target = tempfile.TemporaryFile(dir=directory)
+    os.dup2(target.fileno(), file)
+    return target
+
+
+def main(words: list[str]) -> None:
+    """Does not return."""
+    path, *pairs = words
+    directory = os.path.dirname(path)
+    files = dict(zip(pairs[::2], pairs[1::2]))
+    own = os.dup(1)
+    errors = os.dup(2)
+    printed: dict[str, Any] = {}
+    for name, number in (("stdout", 1), ("stderr", 2)):
+        if files:
+            printed[name] = capture(directory, number)
+        else:
+            redirect(directory, name, number)
+    import faulthandler
+
+    faulthandler.enable(file=errors, all_threads=False)
+    os.register_at_fork(after_in_child=lambda: leave_in_child(own))
+    status = 0
+    try:
+        run_job(path, files, Output(own), printed)
+    except EngineEnded:
+        pass
+    except BaseException as error:
+        status = 1
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:
+                pass
+        if files:
+            print_report(errors, error)
+        else:
+            report(directory, error)
     # Without the destructors of a large heap: what matters is written.
     os._exit(status)

@@ -1,6 +1,6 @@
 """Runs a program of PySpark, unchanged, with glint in its place:
 
-    python -m glint.submit [--master M] [--conf NAME=VALUE] [--py-files LIST] FILE [ARGUMENT...]
+    python -m glint.submit [--master M | --cluster FILE] [--conf NAME=VALUE] [--py-files LIST] FILE [ARGUMENT...]
 
 FILE says `from pyspark import SparkContext`; whether PySpark is installed makes no difference.
 """
@@ -18,7 +18,10 @@ from . import _alias
 
 def main(arguments: Optional[list[str]] = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m glint.submit", allow_abbrev=False)
-    parser.add_argument("--master", help="local, local[N] or local[*], which is the default")
+    parser.add_argument("--master", help="local, local[N], local[*], which is the default, or "
+                        "glint://FILE, as --cluster FILE")
+    parser.add_argument("--cluster", metavar="FILE",
+                        help="run functions on the executors of this cluster.toml")
     parser.add_argument("--name", help="of the application")
     parser.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--py-files", default="", metavar="LIST",
@@ -28,8 +31,12 @@ def main(arguments: Optional[list[str]] = None) -> None:
     parser.add_argument("file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args(arguments)
+    if options.cluster is not None and options.master is not None:
+        parser.error("--master and --cluster: use one of them")
+    if options.cluster is not None:
+        options.master = "glint://" + options.cluster
     _alias.install()
-    from .pyspark.context import defaults
+    from .pyspark.context import PY_FILES, defaults
 
     for setting in options.conf:
         name, equals, value = setting.partition("=")
@@ -39,6 +46,8 @@ def main(arguments: Optional[list[str]] = None) -> None:
     given = {"spark.master": options.master, "spark.app.name": options.name,
              "glint.timeout": options.timeout, "glint.memory": options.memory}
     defaults.update({name: value for name, value in given.items() if value is not None})
+    if options.py_files:
+        defaults[PY_FILES] = ",".join(map(os.path.abspath, options.py_files.split(",")))
     for path in filter(None, options.py_files.split(",")):
         path = os.path.abspath(path)
         sys.path.insert(0, path if path.endswith((".zip", ".egg")) else os.path.dirname(path))

@@ -3,6 +3,7 @@ that compute them. One of the engine's RDDs, with the form of its records."""
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import pickle
@@ -20,10 +21,12 @@ from .._context import Context, cstring
 from .._engine import engine
 from .._errors import Error
 from .._rdd import RDD as EngineRDD
+from ._shipping import PACKAGE, Shipping, exception_of, pack_files, pack_program, version
 from .accumulators import add_from_task
+from .broadcast import Broadcast, Pickled
 from .errors import PicklingError, PythonException
 
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+NOTES = b"command notes"  # GLINT_COMMAND_NOTES of the engine
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 
 
@@ -68,11 +71,7 @@ class Relay:
                     text = os.read(self._file, 1 << 16)
                 except BlockingIOError:
                     return
-                try:
-                    while text:
-                        text = text[os.write(self._target, text) :]
-                except OSError:  # the user has closed it
-                    pass
+                _write_all(self._target, text)
 
     def close(self) -> None:
         os.close(self._stop[1])
@@ -92,8 +91,10 @@ class Relay:
 class Workers:
     """The context of the engine, and a directory for what workers and driver exchange."""
 
-    def __init__(self, master: str, name: str, settings: dict[str, Any]) -> None:
-        self.engine = Context(master, name=name, **settings)
+    def __init__(self, master: str, name: str, settings: dict[str, Any],
+                 cluster: Optional[str] = None) -> None:
+        self.engine = Context(master, name=name, _cluster=cluster, **settings)
+        self.shipping = None if cluster is None else Shipping(self.engine)
         self.directory = tempfile.mkdtemp(prefix="glint-python-")
         self.properties: dict[str, Optional[str]] = {}
         self._numbers = itertools.count()
@@ -122,20 +123,16 @@ class Workers:
     def apply(self, data: Dataset, function: Function, output: str = "blocks",
               block: int = 0) -> Dataset:
         """Workers run the function on each partition. `block`: elements per block, 0 for some."""
-        import cloudpickle
-
         number = next(self._numbers)
+        if self.shipping is not None:
+            return self._apply_on_cluster(data, function, output, block, number)
         job = {"path": [os.path.abspath(p) for p in sys.path], "alias": _alias.installed(),
                "input": data.form, "output": output, "block": block, "number": number,
                "properties": dict(self.properties)}
-        try:
-            text = pickle.dumps(job, 5) + cloudpickle.dumps(function, 5)
-        except (TypeError, pickle.PicklingError) as error:
-            raise PicklingError(f"Could not serialize object: {error}") from error
         path = os.path.join(self.directory, f"job-{number}")
         with open(path, "wb") as file:
-            file.write(text)
-        made = self._pipe(data.rdd, [path], data.form not in ("text", "lines"), output == "pairs")
+            file.write(_pickle_job(job, function))
+        made = self._pipe(data.rdd, self._parent(), [path], data.form, output)
         result = Dataset(made, "buckets" if output == "pairs" else "blocks", data)
         weakref.finalize(result, _remove, path)
         return result
@@ -179,10 +176,42 @@ class Workers:
                   os.path.dirname(os.path.dirname(os.path.abspath(cloudpickle.__file__))): None}
         return [sys.executable, "-S", os.path.join(PACKAGE, "_parent.py"), *places]
 
-    def _pipe(self, rdd: EngineRDD, words: list[str], records: bool, pairs: bool) -> EngineRDD:
+    def _apply_on_cluster(self, data: Dataset, function: Function, output: str, block: int,
+                          number: int) -> Dataset:
+        """The same, with what the job needs as files of the executors."""
+        shipping = self.shipping
+        assert shipping is not None
+        job = {"path": None, "alias": _alias.installed(), "input": data.form, "output": output,
+               "block": block, "number": number, "properties": dict(self.properties),
+               "places": list(shipping.places)}
+        with Pickled() as pickled:
+            text = _pickle_job(job, function)
+        if not shipping.has("glint"):
+            shipping.send("glint", pack_program())
+        if shipping.root and not shipping.has("files"):
+            shipping.send("files", pack_files(shipping.root))
+        for broadcast in pickled.broadcasts:
+            if not shipping.has(broadcast.name):
+                with open(broadcast.path, "rb") as file:
+                    shipping.send(broadcast.name, file.read())
+        names = ["glint", *(["files"] if shipping.has("files") else []),
+                 *(broadcast.name for broadcast in pickled.broadcasts)]
+        words = ["{job}", *(word for name in names[1:] for word in (name, f"{{{name}}}")),
+                 "cluster", "1"]
+        made = self._pipe(data.rdd, ["{python}", "{glint}", version()], words, data.form, output,
+                          lambda: shipping.arguments(text, names))
+        return Dataset(made, "buckets" if output == "pairs" else "blocks", data)
+
+    def unship(self, broadcast: Broadcast[Any]) -> None:
+        if self.shipping is not None:
+            self.shipping.forget(broadcast.name)
+
+    def _pipe(self, rdd: EngineRDD, parent: list[str], words: list[str], form: str, output: str,
+              files: Optional[Callable[[], Any]] = None) -> EngineRDD:
         ffi, lib = engine()
+        records, pairs = form not in ("text", "lines"), output == "pairs"
         variables = {"PYTHONHASHSEED": "0", **self.environment}
-        argv = [ffi.new("char[]", cstring(word)) for word in self._parent()]
+        argv = [ffi.new("char[]", cstring(word)) for word in parent]
         worker = [ffi.new("char[]", cstring(word)) for word in words]
         env = [ffi.new("char[]", cstring(f"{name}={text}")) for name, text in variables.items()]
         schema = {"key": lib.GLINT_BYTES if pairs else lib.GLINT_NONE, "value": lib.GLINT_BYTES}
@@ -192,7 +221,12 @@ class Workers:
             "env": (env_list := ffi.new("char *[]", [*env, ffi.NULL])),
             "ok": (ok := ffi.new("int[]", [0, -1])),
             "record_input": records, "record_output": True, "output": schema})
-        made = rdd._call("glint_pipe_command", command)
+        def create(pointer: Any) -> Any:
+            if files is not None:
+                command.files = files()
+            return lib.glint_pipe_command(pointer, command)
+
+        made = self.engine._rdd(create, rdd._pointer)
         del argv_list, worker_list, env_list, ok  # until the call has copied them
         return made
 
@@ -232,7 +266,25 @@ class Workers:
                        and not n.endswith(".tmp"))
         return [os.path.join(self.directory, name) for name in names]
 
+    def _take_notes(self) -> None:
+        """What tasks on a cluster have added to accumulators, and printed."""
+        ffi, lib = engine()
+        cell = ffi.new("struct glint_cell *")
+        if not lib.glint_accumulator_value(self.engine._g, NOTES, cell):
+            return
+        notes = cell.value.bytes
+        file = io.BytesIO(ffi.buffer(notes.data, notes.size)[:])
+        lib.glint_accumulator_clear(self.engine._g, NOTES)
+        while file.tell() < notes.size:
+            kind, value = pickle.load(file)
+            if kind == "added":
+                add_from_task(value)
+            else:
+                _write_all(1 if kind == "stdout" else 2, value)
+
     def _after(self) -> None:
+        if self.shipping is not None:
+            self._take_notes()
         for relay in self._relays:
             relay.drain()
         for path in self._files("added-"):
@@ -244,18 +296,38 @@ class Workers:
     def _failure(self, error: Error) -> Exception:
         """What a function raised, if it is that."""
         paths = self._files("error-")
-        if not paths:
+        found = exception_of(error)
+        if paths:
+            with open(paths[0], "rb") as file:
+                found = pickle.load(file)
+        if found is None:
             return error
-        with open(paths[0], "rb") as file:
-            text, pickled = pickle.load(file)
         for path in paths:
             _remove(path)
+        text, pickled = found
         cause = None
         try:
             cause = pickle.loads(pickled) if pickled else None
         except Exception:  # of a class that this process does not have
             pass
         return PythonException("\n" + text.rstrip("\n"), cause)
+
+
+def _pickle_job(job: dict[str, Any], function: Function) -> bytes:
+    import cloudpickle
+
+    try:
+        return pickle.dumps(job, 5) + bytes(cloudpickle.dumps(function, 5))
+    except (TypeError, pickle.PicklingError) as error:
+        raise PicklingError(f"Could not serialize object: {error}") from error
+
+
+def _write_all(file: int, text: bytes) -> None:
+    try:
+        while text:
+            text = text[os.write(file, text) :]
+    except OSError:  # the user has closed it
+        pass
 
 
 def _remove(path: str) -> None:

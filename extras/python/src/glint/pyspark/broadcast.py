@@ -11,6 +11,22 @@ from .. import _task
 T = TypeVar("T")
 
 
+class Pickled:
+    """`with Pickled() as pickled:` the broadcasts that are pickled meanwhile."""
+
+    active: Optional[Pickled] = None
+
+    def __init__(self) -> None:
+        self.broadcasts: list[Broadcast[Any]] = []
+
+    def __enter__(self) -> Pickled:
+        Pickled.active = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Pickled.active = None
+
+
 class Broadcast(Generic[T]):
     def __init__(self, path: str, value: Optional[T] = None, context: Any = None) -> None:
         self._path = path
@@ -23,6 +39,14 @@ class Broadcast(Generic[T]):
             with open(path + ".tmp", "wb") as file:
                 cloudpickle.dump(value, file, protocol=5)
             os.rename(path + ".tmp", path)
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self._path)
+
+    @property
+    def path(self) -> str:
+        return self._path
 
     @property
     def value(self) -> T:
@@ -39,6 +63,7 @@ class Broadcast(Generic[T]):
         if self._context is None:
             raise RuntimeError("Broadcast can only be destroyed in driver")
         self._destroyed, self._value = True, None
+        self._context._workers.unship(self)
         try:
             os.unlink(self._path)
         except FileNotFoundError:
@@ -47,6 +72,8 @@ class Broadcast(Generic[T]):
     def __reduce__(self) -> Any:
         if self._destroyed:
             raise RuntimeError(f"Attempted to use {self!r} after it was destroyed")
+        if Pickled.active is not None and self not in Pickled.active.broadcasts:
+            Pickled.active.broadcasts.append(self)
         return Broadcast, (self._path,)
 
     def __repr__(self) -> str:

@@ -34,6 +34,8 @@ VERSION = "4.3.0"  # of PySpark, whose interface this is
 defaults: dict[str, str] = {}  # settings of glint.submit
 properties: dict[str, str] = {"SPARK_SUBMIT": "true"}
 _BLOCK_ITEMS = 1 << 10
+CLUSTER = "glint://"  # of a master: the rest is the path of a cluster's file
+PY_FILES = "spark.submit.pyFiles"
 _SPLIT_BYTES = 32 << 20  # of a local file in Spark: a worker combines more than in small splits
 _ACCUMULATOR_PARAMS: list[tuple[type, AccumulatorParam[Any]]] = [
     (int, INT_ACCUMULATOR_PARAM), (float, FLOAT_ACCUMULATOR_PARAM),
@@ -79,17 +81,20 @@ class SparkContext:
         self.master = self._conf.setIfMissing("spark.master", "local[*]").get("spark.master") or ""
         self.appName = self._conf.setIfMissing("spark.app.name", "python").get("spark.app.name")
         self.environment = dict(environment or {})
-        slots = _slots(self.master)
+        cluster = self.master[len(CLUSTER) :] if self.master.startswith(CLUSTER) else None
+        slots = 0 if cluster is not None else _slots(self.master)
         settings = {key[len("glint.") :]: value for key, value in self._conf.getAll()
                     if key.startswith("glint.")}
-        self._workers = Workers(f"local[{slots}]", self.appName or "python", settings)
+        self._workers = Workers(f"local[{slots}]", self.appName or "python", settings, cluster)
+        if cluster is not None:
+            slots = self._workers.engine._slots
         self._workers.environment.update({k: str(v) for k, v in self.environment.items()})
         for key, value in self._conf.getAll():
             if key.startswith("spark.executorEnv."):
                 self._workers.environment[key[len("spark.executorEnv.") :]] = value
         self._parallelism = int(self._conf.get("spark.default.parallelism") or slots)
         self.startTime = int(time.time() * 1000)
-        self.applicationId = f"local-{self.startTime}"
+        self.applicationId = f"{'local' if cluster is None else 'glint'}-{self.startTime}"
         self._checkpoint_dir: Optional[str] = None
         self._numbers = iter(range(sys.maxsize))
         self._accumulators = iter(range(sys.maxsize))
@@ -98,6 +103,9 @@ class SparkContext:
         self._tags: set[str] = set()
         SparkFiles._root = os.path.join(self._workers.directory, "files")
         os.mkdir(SparkFiles._root)
+        if cluster is not None:
+            for path in filter(None, (self._conf.get(PY_FILES) or "").split(",")):
+                self.addPyFile(path)
 
     @classmethod
     def getOrCreate(cls, conf: Optional[SparkConf] = None) -> SparkContext:
@@ -275,6 +283,17 @@ class SparkContext:
         else:
             shutil.copy2(source, target)
         self._files["file:" + os.path.abspath(source)] = target
+        self._ship_files()
+
+    def _ship_files(self, place: Optional[str] = None) -> None:
+        """On a cluster the next job ships all files again; `place`: of modules."""
+        shipping = self._workers.shipping
+        if shipping is None:
+            return
+        shipping.root = SparkFiles._root
+        shipping.forget("files")
+        if place is not None:
+            shipping.places.append(os.path.relpath(place, SparkFiles._root))
 
     @property
     def listFiles(self) -> list[str]:
@@ -286,6 +305,7 @@ class SparkContext:
         place = target if path.lower().endswith(self.PACKAGE_EXTENSIONS) else SparkFiles._root
         if place not in sys.path:
             sys.path.insert(1, place)
+        self._ship_files(place)
         import importlib
 
         importlib.invalidate_caches()
@@ -296,6 +316,7 @@ class SparkContext:
         target = os.path.join(SparkFiles._root, name or os.path.basename(source))
         shutil.unpack_archive(source, target)
         self._archives.append("file:" + os.path.abspath(source))
+        self._ship_files()
 
     @property
     def listArchives(self) -> list[str]:
@@ -422,7 +443,8 @@ def _slots(master: str) -> int:
         return 1
     found = re.fullmatch(r"local\[(\*|\d+)(?:\s*,\s*\d+)?\]", master)
     if found is None:
-        raise not_here(f"the master {master!r}", "Python functions run on local[N] or local[*]")
+        raise not_here(f"the master {master!r}", "Python functions run on local[N], local[*], "
+                       "or glint://cluster.toml")
     return len(os.sched_getaffinity(0)) if found[1] == "*" else int(found[1])
 
 

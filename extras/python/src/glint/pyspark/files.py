@@ -20,5 +20,5 @@ class SparkFiles:
     @classmethod
     def getRootDirectory(cls) -> str:
         if _task.directory is not None:
-            return os.path.join(_task.directory, "files")
+            return _task.files.get("root", os.path.join(_task.directory, "files"))
         return cls._root
