@@ -26,16 +26,20 @@ void glint_config_set_note(struct glint_config *config, void (*note)(void *arg, 
 /* Plans run on the executors of a cluster's file (docs/cluster.md), also if this program is no
  * glint: executors run `program`, the path of a glint command with the build `build` (its command
  * version prints it) and the same functions. It must be of the same version as this library. The
- * texts are copied. A wrong file is an error of glint_create. Returns the slots of the cluster, or a
- * negative code. Not with the setting "master". */
+ * texts are copied. A wrong file is an error of glint_create. Returns the slots of the cluster, or
+ * a negative code. Not with the setting "master". */
 int glint_config_set_cluster(struct glint_config *config, const char *file, const char *program,
                              const char *build);
+/* Serves the page of the context's jobs (docs/web.md) at HOST:PORT, until glint_config_destroy.
+ * Returns its address, with the token; NULL: glint_create will say why. */
+const char *glint_config_serve_page(struct glint_config *config, const char *address);
 /* Frees the settings; not before the context that was created with them. NULL is allowed. */
 void glint_config_destroy(struct glint_config *config);
 
-/* Creates a context, which runs plans in this process, or on a cluster. (A program with functions of
- * its own that runs on a cluster uses glint_main: executors run the program, too.) One context at a time may use `config`. Returns NULL
- * with *error set. Only the calling thread may use the context, except for glint_interrupt. */
+/* Creates a context, which runs plans in this process, or on a cluster. (A program with functions
+ * of its own that runs on a cluster uses glint_main: executors run the program, too.) One context
+ * at a time may use `config`. Returns NULL with *error set. Only the calling thread may use the
+ * context, except for glint_interrupt. */
 struct glint *glint_create(struct glint_config *config, struct glint_error *error);
 /* Ends the context's error, or an interrupt, so that later calls work again: what earlier actions
  * saved is kept, what the one that failed wrote is removed, and RDDs remain. For programs that
@@ -78,7 +82,7 @@ struct glint_summary {
         struct glint_cell value;
     } * answers;
     uint32_t output_count;
-    const char *const *outputs; /* paths of the published directories */
+    const char *const *outputs;              /* paths of the published directories */
     const struct glint_answer *accumulators; /* by name; NULL: none */
 };
 /* Returns what the job did so far; valid until the next call, or glint_destroy. */

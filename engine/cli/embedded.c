@@ -7,6 +7,7 @@
 #include "engine/cli/print.h"
 #include "engine/cli/settings.h"
 #include "engine/cli/suggest.h"
+#include "engine/cli/web.h"
 #include "engine/driver/driver.h"
 #include "engine/plan/context_config.h"
 
@@ -70,6 +71,7 @@ struct glint_config {
     struct glint_module functions;
     const struct glint_module *modules[3];
     struct cluster_file cluster;
+    struct web_server *web; /* NULL: no page */
 };
 
 struct glint_config *glint_config_create(void)
@@ -150,6 +152,23 @@ int glint_config_set_cluster(struct glint_config *c, const char *file, const cha
     return (int)slots;
 }
 
+const char *glint_config_serve_page(struct glint_config *c, const char *address)
+{
+    char host[256];
+    struct web_config config = {.env = env_real(), .host = host};
+    if (c == NULL || c->error.code != GLINT_OK) return NULL;
+    if (c->web != NULL ||
+        !cli_parse_address(address, WEB_PORT_DEFAULT, host, sizeof host, &config.port)) {
+        error_set(&c->error, GLINT_E_BAD_VALUE, NULL,
+                  "the page %s: it must be one HOST:PORT, as in 127.0.0.1:4040", address);
+        return NULL;
+    }
+    c->web = web_server_open(&config, &c->error);
+    if (c->web == NULL) return NULL;
+    c->context.event_sink = web_server_sink(c->web);
+    return web_server_start(c->web, &c->error) == 0 ? web_server_url(c->web) : NULL;
+}
+
 int glint_config_set_name(struct glint_config *c, const char *name)
 {
     if (c == NULL) return GLINT_E_NO_MEMORY;
@@ -176,6 +195,7 @@ void glint_config_set_note(struct glint_config *c, void (*note)(void *arg, const
 void glint_config_destroy(struct glint_config *c)
 {
     if (c == NULL) return;
+    web_server_close(c->web);
     cluster_file_fini(&c->cluster);
     arena_fini(&c->memory);
     mem_free(c);

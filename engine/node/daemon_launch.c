@@ -136,8 +136,8 @@ static int build_launch_command(struct arguments *w, const struct cluster *c, ui
     return r;
 }
 
-/* The command line of LAUNCH_LOCAL. Runs the executable of this process, or the cluster's program, and not
- * one found in PATH, since the handshake requires equal builds. */
+/* The command line of LAUNCH_LOCAL. Runs the executable of this process, or the cluster's program,
+ * and not one found in PATH, since the handshake requires equal builds. */
 static int build_local_launch_command(struct arguments *w, const struct cluster *c,
                                       uint32_t executor, struct glint_error *error)
 {

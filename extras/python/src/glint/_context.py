@@ -281,7 +281,7 @@ def build() -> str:
     from ._run import program
 
     printed = subprocess.run([program(), "version"], capture_output=True, text=True, check=True)
-    return re.findall(r"^build (\S+)", printed.stdout, re.MULTILINE)[0]  # type: ignore[no-any-return]
+    return str(re.findall(r"^build (\S+)", printed.stdout, re.MULTILINE)[0])
 
 
 _contexts: weakref.WeakSet[Context] = weakref.WeakSet()

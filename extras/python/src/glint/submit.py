@@ -1,6 +1,7 @@
 """Runs a program of PySpark, unchanged, with glint in its place:
 
-    python -m glint.submit [--master M | --cluster FILE] [--conf NAME=VALUE] [--py-files LIST] FILE [ARGUMENT...]
+    python -m glint.submit [--master M | --cluster FILE] [--conf NAME=VALUE] [--py-files LIST]
+                           FILE [ARGUMENT...]
 
 FILE says `from pyspark import SparkContext`; whether PySpark is installed makes no difference.
 """

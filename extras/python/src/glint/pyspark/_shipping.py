@@ -34,7 +34,8 @@ def refuse(why):
 
 version = "%s %d.%d" % ((sys.implementation.name,) + sys.version_info[:2])
 if version != sys.argv[1]:
-    refuse("its Python, %s, is %s; that of the driver is %s" % (sys.executable, version, sys.argv[1]))
+    refuse("its Python, %s, is %s; that of the driver is %s"
+           % (sys.executable, version, sys.argv[1]))
 else:
     try:
         from glint import _parent
