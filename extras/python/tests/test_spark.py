@@ -332,6 +332,35 @@ class Faults(WithContext):
 
 
 class Lifetimes(unittest.TestCase):
+    def test_a_missing_file_is_an_error_of_the_action(self) -> None:
+        with SparkContext("local[1]") as sc:
+            lines = sc.textFile("/no/such/file").map(len)
+            self.assertIn("PythonRDD[1] of <SparkContext", repr(lines))
+            with self.assertRaisesRegex(glint.Error, "/no/such/file"):
+                lines.count()
+            self.assertIn("ParallelCollectionRDD[", repr(sc.parallelize([1])))
+
+    def test_directory_of_a_killed_driver_is_removed(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            variables = {**os.environ, "TMPDIR": directory}
+            start = "from glint.pyspark import SparkContext\nSparkContext('local[1]')\n"
+            subprocess.run([sys.executable, "-c", start + "import os; os.kill(os.getpid(), 9)"],
+                           env=variables, check=False, timeout=120)
+            left = [n for n in os.listdir(directory) if n.startswith("glint-python-")]
+            self.assertEqual(len(left), 1)
+            # The next one removes it, and not that of a driver that runs.
+            start = start.replace("SparkContext('local[1]')", "a = SparkContext('local[1]')")
+            done = subprocess.run([sys.executable, "-c", start + textwrap.dedent("""
+                import os, subprocess, sys
+                subprocess.run([sys.executable, "-c", sys.argv[1]], check=True)
+                print([os.path.join(os.environ["TMPDIR"], n) for n in
+                       os.listdir(os.environ["TMPDIR"]) if n.startswith("glint-python-")]
+                      == [a._workers.directory])
+                a.stop()
+                """), start + "a.stop()"], env=variables, check=True, timeout=120,
+                capture_output=True, text=True)
+            self.assertEqual(done.stdout, "True\n")
+
     def test_one_context_at_a_time(self) -> None:
         with SparkContext("local[1]") as sc:
             with self.assertRaisesRegex(ValueError, "Cannot run multiple SparkContexts"):

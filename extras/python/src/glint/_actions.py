@@ -229,7 +229,13 @@ class Actions:
         self.context._saved = True
 
     def __repr__(self) -> str:
-        return f"<glint.RDD of {self.context!r}>"
+        if self.context._g is None:
+            return f"<glint.RDD of {self.context!r}>"
+        schema = self._schema()
+        names = ("any", "same", "none", "bytes", "text", "i64", "f64", "msgpack")
+        key, value = names[schema.key], names[schema.value]
+        types = value if key == "none" else f"({key}, {value})"
+        return f"<glint.RDD of {types}, of {self.context!r}>"
 
     # ---- calls
 

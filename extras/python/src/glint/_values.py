@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -34,6 +35,8 @@ def encode(rows: Iterable[Any]) -> tuple[Any, Any, int, Any]:
 def _fill(records: Any, name: str, column: list[Any], schema: Any) -> Any:
     """Sets one column of the records, and its type. Returns the memory that they point to."""
     ffi, lib = engine()
+    if any(type(value) not in _TYPES for value in column):
+        column = [_plain(value) for value in column]
     kind = _type_of(column)
     setattr(schema, name, getattr(lib, "GLINT_" + _TYPES[kind]))
     if kind in (int, float):
@@ -49,6 +52,12 @@ def _fill(records: Any, name: str, column: list[Any], schema: Any) -> Any:
         cell.data, cell.size = memory + at, len(part)
         at += len(part)
     return memory
+
+
+def _plain(value: Any) -> Any:
+    """Integers of NumPy and others as int."""
+    integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    return int(value) if integer else value
 
 
 def _type_of(column: list[Any]) -> type:

@@ -3,6 +3,7 @@ that compute them. One of the engine's RDDs, with the form of its records."""
 
 from __future__ import annotations
 
+import fcntl
 import io
 import itertools
 import os
@@ -26,6 +27,7 @@ from .accumulators import add_from_task
 from .broadcast import Broadcast, Pickled
 from .errors import PicklingError, PythonException
 
+PREFIX = "glint-python-"  # of directories
 NOTES = b"command notes"  # GLINT_COMMAND_NOTES of the engine
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 
@@ -88,6 +90,35 @@ class Relay:
             self.drain()
 
 
+def make_directory() -> tuple[str, int]:
+    """A new directory, and its lock, an open file; removes those of this user whose
+    driver was killed."""
+    made = tempfile.mkdtemp(prefix=PREFIX)
+    lock = _lock(made, os.O_CREAT)
+    parent = os.path.dirname(made)
+    for entry in os.scandir(parent):
+        if not entry.name.startswith(PREFIX) or entry.path == made:
+            continue
+        try:
+            if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                os.close(_lock(entry.path, 0))
+                shutil.rmtree(entry.path, ignore_errors=True)
+        except OSError:  # it has no lock yet, or is in use
+            pass
+    return made, lock
+
+
+def _lock(directory: str, flags: int) -> int:
+    """A file that is locked while it is open. OSError: it does not exist, or another has it."""
+    file = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise
+    return file
+
+
 class Workers:
     """The context of the engine, and a directory for what workers and driver exchange."""
 
@@ -95,7 +126,7 @@ class Workers:
                  cluster: Optional[str] = None) -> None:
         self.engine = Context(master, name=name, _cluster=cluster, **settings)
         self.shipping = None if cluster is None else Shipping(self.engine)
-        self.directory = tempfile.mkdtemp(prefix="glint-python-")
+        self.directory, self._lock = make_directory()
         self.properties: dict[str, Optional[str]] = {}
         self._numbers = itertools.count()
         self._owner = os.getpid()
@@ -113,6 +144,7 @@ class Workers:
                 relay.close()
             self._relays = []
             shutil.rmtree(self.directory, ignore_errors=True)
+            os.close(self._lock)
 
     def path(self, kind: str) -> str:
         """A new name in the directory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import getpass
 import os
 import pickle
@@ -196,7 +197,7 @@ class SparkContext:
 
     def emptyRDD(self) -> RDD:
         empty = RDD(self, lambda: self._workers.parallelize([[]]))
-        empty._is_empty = True
+        empty._kind = "EmptyRDD"
         return empty
 
     def range(self, start: int, end: Optional[int] = None, step: int = 1,
@@ -216,30 +217,38 @@ class SparkContext:
         else:
             blocks = [[_dumps(part[at : at + _BLOCK_ITEMS])
                        for at in range(0, len(part), _BLOCK_ITEMS)] for part in parts]
-        return self._rdd(self._workers.parallelize(blocks))
+        data = self._workers.parallelize(blocks)
+        return self._rdd(lambda: data, "ParallelCollectionRDD")
 
-    def _rdd(self, data: Dataset) -> RDD:
-        return RDD(self, lambda: data)
+    def _rdd(self, make: Callable[[], Dataset], kind: str = "MapPartitionsRDD") -> RDD:
+        """Made when it is needed, so that an action says that a file is missing, as in Spark."""
+        made = RDD(self, functools.lru_cache(maxsize=None)(make))
+        made._kind = kind
+        return made
 
     def textFile(self, name: Any, minPartitions: Optional[int] = None,
                  use_unicode: bool = True) -> RDD:
         least = self.defaultMinPartitions if minPartitions is None else minPartitions
-        lines = self._workers.engine.textFile(_local(name), max(least, 1))
-        lines._set("glint_with_split_bytes", _SPLIT_BYTES)
-        return self._rdd(Dataset(lines, "text" if use_unicode else "lines"))
+        def make() -> Dataset:
+            lines = self._workers.engine.textFile(_local(name), max(least, 1))
+            lines._set("glint_with_split_bytes", _SPLIT_BYTES)
+            return Dataset(lines, "text" if use_unicode else "lines")
+
+        return self._rdd(make)
 
     def wholeTextFiles(self, path: Any, minPartitions: Optional[int] = None,
                        use_unicode: bool = True) -> RDD:
-        pairs = self._rdd(Dataset(self._workers.engine.wholeTextFiles(_local(path)), "text pairs"))
+        pairs = self._rdd(lambda: Dataset(self._workers.engine.wholeTextFiles(_local(path)),
+                                          "text pairs"))
         return pairs.map(_with_uri if use_unicode else _encoded_with_uri)
 
     def binaryFiles(self, path: Any, minPartitions: Optional[int] = None) -> RDD:
-        pairs = Dataset(self._workers.engine.binaryFiles(_local(path)), "binary pairs")
-        return self._rdd(pairs).map(_with_uri)
+        return self._rdd(lambda: Dataset(self._workers.engine.binaryFiles(_local(path)),
+                                         "binary pairs")).map(_with_uri)
 
     def binaryRecords(self, path: Any, recordLength: int) -> RDD:
-        records = self._workers.engine.binaryRecords(_local(path), recordLength)
-        return self._rdd(Dataset(records, "bytes"))
+        return self._rdd(lambda: Dataset(
+            self._workers.engine.binaryRecords(_local(path), recordLength), "bytes"))
 
     def pickleFile(self, name: str, minPartitions: Optional[int] = None) -> RDD:
         """What RDD.saveAsPickleFile has saved."""

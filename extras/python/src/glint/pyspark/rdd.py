@@ -87,7 +87,7 @@ class RDD:
         self.is_checkpointed = False
         self._level = StorageLevel.NONE
         self._local_checkpoint = False
-        self._is_empty = False  # for its repr
+        self._kind = "PythonRDD"  # for its repr
         self._checkpoint_file: Optional[str] = None
         self._id = ctx._next_rdd_id()
         self._name: Optional[str] = None
@@ -95,8 +95,8 @@ class RDD:
     __class_getitem__: Any = classmethod(GenericAlias)  # programs annotate RDD[T]
 
     def __repr__(self) -> str:
-        kind = "EmptyRDD" if self._is_empty else "PythonRDD"
-        return f"{self._name + ' ' if self._name else ''}{kind}[{self._id}] of {self.ctx!r}"
+        name = f"{self._name} " if self._name else ""
+        return f"{name}{self._kind}[{self._id}] of {self.ctx!r}"
 
     def __getnewargs__(self) -> Any:
         raise PySparkRuntimeError(
