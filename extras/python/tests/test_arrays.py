@@ -228,3 +228,15 @@ class Numpy(unittest.TestCase):
             for call in (EXACT.add_many, EXACT.contains_many):
                 with self.assertRaises(TypeError):
                     call(some)
+
+
+class Rows(unittest.TestCase):
+    def test_integers_of_numpy(self):
+        with glint.Context("local[1]") as sc:
+            self.assertEqual(sc.parallelize(numpy.arange(3)).collect(), [0, 1, 2])
+            pairs = sc.parallelize([("a", numpy.int8(-1)), ("b", 2)])
+            self.assertEqual(pairs.collect(), [("a", -1), ("b", 2)])
+            self.assertEqual(repr(pairs), "<glint.RDD of (text, i64), of <glint.Context active>>")
+            for wrong in (numpy.uint64(1 << 63), numpy.bool_(True), True):
+                with self.assertRaises((OverflowError, TypeError)):
+                    sc.parallelize([wrong])

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import textwrap
 import unittest
+import urllib.request
 from typing import Any
 
 import glint
@@ -377,6 +378,20 @@ class Lifetimes(unittest.TestCase):
                 sc.parallelize([1]).map(lambda x: (x, 1)).reduceByKey(lambda a, b: a).collect()
             left = [n for n in os.listdir(sc._workers.directory) if n.startswith("job")]
             self.assertEqual(left, [])
+
+    def test_page(self) -> None:
+        """It shows the jobs of a context while that exists."""
+        conf = SparkConf().setMaster("local[1]").set("spark.ui.enabled", "true")
+        with SparkContext(conf=conf) as sc:
+            self.assertEqual(sc.parallelize([1]).map(lambda x: x).count(), 1)
+            url = sc.uiWebUrl
+            browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with browser.open(url, timeout=60) as page:
+                self.assertIn(b"<title>", page.read())
+        with self.assertRaises(OSError):
+            urllib.request.urlopen(url, timeout=60)
+        with SparkContext("local[1]") as sc:
+            self.assertIsNone(sc.uiWebUrl)
 
     def test_settings(self) -> None:
         conf = SparkConf().setMaster("local[3]").set("glint.memory", "256M")

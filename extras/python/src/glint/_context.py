@@ -45,7 +45,7 @@ class Context:
 
     def __init__(
         self, master: str = "local[*]", *, name: str = "python",
-        _cluster: Optional[str] = None, **settings: Setting
+        _cluster: Optional[str] = None, _page: Optional[str] = None, **settings: Setting
     ) -> None:
         ffi, lib = engine()
         self._owner = (os.getpid(), threading.get_ident())
@@ -70,6 +70,10 @@ class Context:
 
             self._slots = lib.glint_config_set_cluster(
                 self._config, cstring(_cluster), cstring(program()), build().encode())
+        self._page: Optional[str] = None  # its address
+        if _page is not None:
+            address = lib.glint_config_serve_page(self._config, cstring(_page))
+            self._page = text_of(address) if address else None
         for option, value in options:
             if value is not False:
                 lib.glint_config_set(self._config, option, ffi.NULL if value is True else value)

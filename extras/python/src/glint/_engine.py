@@ -75,6 +75,7 @@ void glint_config_set_note(struct glint_config *config, void (*note)(void *arg, 
                            void *arg);
 int glint_config_set_cluster(struct glint_config *config, const char *file, const char *program,
                              const char *build);
+const char *glint_config_serve_page(struct glint_config *config, const char *address);
 void glint_config_destroy(struct glint_config *config);
 struct glint *glint_create(struct glint_config *config, struct glint_error *error);
 int glint_finish(struct glint *g);

@@ -123,8 +123,8 @@ class Workers:
     """The context of the engine, and a directory for what workers and driver exchange."""
 
     def __init__(self, master: str, name: str, settings: dict[str, Any],
-                 cluster: Optional[str] = None) -> None:
-        self.engine = Context(master, name=name, _cluster=cluster, **settings)
+                 cluster: Optional[str] = None, page: Optional[str] = None) -> None:
+        self.engine = Context(master, name=name, _cluster=cluster, _page=page, **settings)
         self.shipping = None if cluster is None else Shipping(self.engine)
         self.directory, self._lock = make_directory()
         self.properties: dict[str, Optional[str]] = {}

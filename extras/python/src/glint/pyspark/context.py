@@ -86,7 +86,11 @@ class SparkContext:
         slots = 0 if cluster is not None else _slots(self.master)
         settings = {key[len("glint.") :]: value for key, value in self._conf.getAll()
                     if key.startswith("glint.")}
-        self._workers = Workers(f"local[{slots}]", self.appName or "python", settings, cluster)
+        page = None
+        if self._conf.get("spark.ui.enabled") == "true":
+            page = f"127.0.0.1:{self._conf.get('spark.ui.port') or 0}"
+        self._workers = Workers(f"local[{slots}]", self.appName or "python", settings, cluster,
+                                page)
         if cluster is not None:
             slots = self._workers.engine._slots
         self._workers.environment.update({k: str(v) for k, v in self.environment.items()})
@@ -158,7 +162,8 @@ class SparkContext:
 
     @property
     def uiWebUrl(self) -> Optional[str]:
-        return None
+        """The page of this context's jobs, until stop, with spark.ui.enabled=true."""
+        return self._workers.engine._page
 
     @property
     def defaultParallelism(self) -> int:
