@@ -108,7 +108,8 @@ Test(cluster_file, every_key_is_read)
     set_line("/c.toml", NULL); /* the path of the checkout may contain anything */
     const struct cluster *c = read_sound(
         "cluster = 'lab'\nsecret_file = '/s'\ninsecure_plaintext = false\n"
-        "allow_programs = true\nallow_commands = true\nlaunch = 'ssh'\n"
+        "allow_programs = true\nallow_commands = true\npython = '/p'\n"
+        "launch = 'ssh'\n"
         "launch_command = ['rsh', '--host={host}', '{id}{config}']\nlog_dir = '/l'\n"
         "log_bytes_max = 1048576\ndrivers_max = 2\nports = '7500-7599'\n"
         "driver_host = 'd.example.org'\ndriver_ports = '7600-7620'\nheartbeat = '200ms'\n"
@@ -127,6 +128,7 @@ Test(cluster_file, every_key_is_read)
     cr_expect(c->ports.first == 7500 && c->ports.last == 7599);
     cr_expect(c->allow_programs);
     cr_expect(c->allow_commands);
+    cr_expect_str_eq(c->python, "/p");
     cr_expect_str_eq(c->driver_host, "d.example.org");
     cr_expect(c->driver_ports.first == 7600 && c->driver_ports.last == 7620);
     cr_expect_eq(c->heartbeat.heartbeat_ns, 200000000);
