@@ -7,7 +7,6 @@ import collections
 import operator
 import os
 import re
-import subprocess
 import threading
 import warnings
 import weakref
@@ -282,6 +281,8 @@ class Context:
 
 def build() -> str:
     """The build of the program that is installed with this package: executors compare it."""
+    import subprocess
+
     from ._run import program
 
     printed = subprocess.run([program(), "version"], capture_output=True, text=True, check=True)

@@ -9,19 +9,18 @@ DIRECTORY is searched for glint and cloudpickle. The protocol is that of the eng
 
 from __future__ import annotations
 
-import array
-import ctypes
+import _socket as socket  # socket alone takes as long to import as all else
 import gc
 import os
-import signal
-import socket
 import struct
 import sys
 from typing import NoReturn
 
 NUMBER = struct.Struct("<I")
+DESCRIPTORS = struct.Struct("3i")
 FILES = 3
-PR_SET_PDEATHSIG = 1
+PR_SET_PDEATHSIG, SIGKILL = 1, 9
+FEW = 4  # workers: with more it is worth while to import all that functions may refer to
 
 
 def receive(control: socket.socket, size: int) -> bytes:
@@ -37,12 +36,11 @@ def receive(control: socket.socket, size: int) -> bytes:
 
 def receive_kind(control: socket.socket) -> tuple[bytes, list[int]]:
     """The first byte of a request, and the files that come with it."""
-    files = array.array("i")
-    kind, extra, _, _ = control.recvmsg(1, socket.CMSG_SPACE(FILES * files.itemsize))
+    kind, extra, _, _ = control.recvmsg(1, socket.CMSG_SPACE(DESCRIPTORS.size))
     for level, what, data in extra:
         if level == socket.SOL_SOCKET and what == socket.SCM_RIGHTS:
-            files.frombytes(data[: len(data) - len(data) % files.itemsize])
-    return kind, list(files)
+            return kind, list(DESCRIPTORS.unpack(data))
+    return kind, []
 
 
 def texts(data: bytes) -> tuple[list[str], list[str]]:
@@ -57,11 +55,24 @@ def texts(data: bytes) -> tuple[list[str], list[str]]:
     return lists[0], lists[1]
 
 
+def end_with_parent() -> None:
+    """By what ctypes is made of, which takes a tenth of its time to import."""
+    try:
+        import _ctypes
+
+        function = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # type: ignore[arg-type]
+        _ctypes.call_function(function, (PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+    except (ImportError, AttributeError):  # another implementation than CPython
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0)
+
+
 def become_worker(parent: int, files: list[int], words: list[str],
                   variables: list[str]) -> NoReturn:
     """In the child: its own group, which ends with the parent."""
     os.setpgid(0, 0)
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    end_with_parent()
     if os.getppid() != parent:
         os._exit(1)
     for number, file in enumerate(files):
@@ -101,16 +112,23 @@ def fork_worker(control: socket.socket, files: list[int]) -> None:
 
 
 def load() -> None:
-    """What workers need, before the first one."""
-    import collections  # noqa: F401
-    import base64  # noqa: F401
+    """What each worker needs, before the first one."""
+    import _ctypes  # noqa: F401
     import faulthandler  # noqa: F401
-    import tempfile  # noqa: F401
-    import traceback  # noqa: F401
 
     import cloudpickle  # noqa: F401
     import glint._task  # noqa: F401
     import glint._worker  # noqa: F401
+
+    gc.freeze()
+
+
+def load_more() -> None:
+    """What functions may refer to."""
+    import base64  # noqa: F401
+    import tempfile  # noqa: F401
+    import traceback  # noqa: F401
+
     import glint.pyspark.context  # noqa: F401
 
     gc.collect()
@@ -118,11 +136,15 @@ def load() -> None:
 
 
 def serve() -> None:
-    control = socket.socket(fileno=0)
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, 0)
+    forked = 0
     while True:
         kind, files = receive_kind(control)
         if kind == b"F":
             fork_worker(control, files)
+            forked += 1
+            if forked == FEW:
+                load_more()
         elif kind == b"R":
             _, status = os.waitpid(NUMBER.unpack(receive(control, NUMBER.size))[0], 0)
             control.sendall(NUMBER.pack(status))

@@ -4,13 +4,8 @@ and files. Each is a broadcast of the engine, which an executor gets once and ha
 
 from __future__ import annotations
 
-import importlib.util
-import io
-import marshal
 import os
 import sys
-import tarfile
-import zipfile
 from collections.abc import Iterator
 from typing import Any, Optional
 
@@ -60,6 +55,11 @@ def _modules(directory: str) -> Iterator[str]:
 
 def pack_program() -> bytes:
     """A zip file that Python runs: the parent of workers (_parent.py)."""
+    import importlib.util
+    import io
+    import marshal
+    import zipfile
+
     import cloudpickle
 
     out = io.BytesIO()
@@ -83,6 +83,9 @@ def _code(path: str) -> Any:
 
 
 def pack_files(directory: str) -> bytes:
+    import io
+    import tarfile
+
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
         for name in sorted(os.listdir(directory)):

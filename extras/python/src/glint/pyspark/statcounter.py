@@ -4,14 +4,21 @@ precision. Source of the merge: Chan, Golub and LeVeque, Updating Formulae (1979
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Iterable
 from typing import Any, Optional
 
-try:
-    from numpy import maximum, minimum, sqrt
-except ImportError:
-    maximum, minimum, sqrt = max, min, math.sqrt  # type: ignore[assignment]
+
+@functools.lru_cache(maxsize=None)
+def _numpy() -> Any:
+    """NumPy's maximum, minimum and sqrt, or Python's. Imported when a value is counted: it takes
+    longer than all else of a program."""
+    try:
+        from numpy import maximum, minimum, sqrt
+    except ImportError:
+        return max, min, math.sqrt
+    return maximum, minimum, sqrt
 
 
 class StatCounter:
@@ -29,8 +36,8 @@ class StatCounter:
         self.n += 1
         self.mu += delta / self.n
         self.m2 += delta * (value - self.mu)
-        self.maxValue = maximum(self.maxValue, value)
-        self.minValue = minimum(self.minValue, value)
+        self.maxValue = _numpy()[0](self.maxValue, value)
+        self.minValue = _numpy()[1](self.minValue, value)
         return self
 
     def mergeStats(self, other: StatCounter) -> StatCounter:
@@ -48,8 +55,8 @@ class StatCounter:
                 self.mu = other.mu - (delta * self.n) / (self.n + other.n)
             else:
                 self.mu = (self.mu * self.n + other.mu * other.n) / (self.n + other.n)
-            self.maxValue = maximum(self.maxValue, other.maxValue)
-            self.minValue = minimum(self.minValue, other.minValue)
+            self.maxValue = _numpy()[0](self.maxValue, other.maxValue)
+            self.minValue = _numpy()[1](self.minValue, other.minValue)
             self.m2 += other.m2 + (delta * delta * self.n * other.n) / (self.n + other.n)
             self.n += other.n
         return self
@@ -79,10 +86,10 @@ class StatCounter:
         return float("nan") if self.n <= 1 else self.m2 / (self.n - 1)
 
     def stdev(self) -> Any:
-        return sqrt(self.variance())
+        return _numpy()[2](self.variance())
 
     def sampleStdev(self) -> Any:
-        return sqrt(self.sampleVariance())
+        return _numpy()[2](self.sampleVariance())
 
     def asDict(self, sample: bool = False) -> dict[str, Any]:
         return {
