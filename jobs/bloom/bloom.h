@@ -26,6 +26,7 @@ enum {
     BLOOM_SEEDS_MAX = 64,   /* of a filter with custom seeds: the limit of its k */
     BLOOM_K_MAX_512 = 24,   /* in the layout block512 */
     BLOOM_K_SPLIT = 8,      /* exactly, in the layout split-block */
+    BLOOM_K_FUSE = 3,       /* exactly, in the layouts fuse8 and fuse16 */
     BLOOM_SET_MAX = 4096,   /* filters in a set */
     BLOOM_HEADER_MAX = 384, /* bytes before the bits in a file */
     BLOOM_ID_SLACK = 64,    /* bytes that must be readable after the end of each id of a batch */
@@ -69,6 +70,8 @@ enum bloom_result {
     BLOOM_ERR_MISSING = -32, /* a segment of a filter is missing */
     BLOOM_ERR_SEEDED = -33,  /* the scheme does not support custom seeds, or not this one */
     BLOOM_ERR_ID_TYPE = -35, /* unknown type of ids, or the scheme has no rule for it */
+    BLOOM_ERR_STATIC = -37,  /* a filter of a fuse layout cannot be changed, nor be without ids */
+    BLOOM_ERR_SHARDS = -38,  /* the shards of a fuse filter do not fit its size, or its n */
 };
 
 const char *bloom_strerror(enum bloom_result result);
@@ -121,14 +124,22 @@ enum bloom_layout {
     BLOOM_BLOCK512, /* in a block of 512 bits, one cache line: (x * 0x9e3779b9^i mod 2^32) >> 23 */
     BLOOM_SPLIT_BLOCK, /* in a block of 256 bits, one in each of its 8 words, as in Parquet:
                         * (x * SALT[i] mod 2^32) >> 27 */
-    BLOOM_LAYOUTS,     /* number of layouts */
+    /* Binary fuse filters, which are no Bloom filters (fuse.h): made of all ids at once, never
+     * changed; n is then the number of ids, and m follows from it. */
+    BLOOM_FUSE8,   /* fingerprints of 8 bits: a rate of 1/256 */
+    BLOOM_FUSE16,  /* 16 bits: 1/65536 */
+    BLOOM_LAYOUTS, /* number of layouts */
 };
 
-/* "classic", "block512", "split-block". */
+/* "classic", "block512", "split-block", "fuse8", "fuse16". */
 const char *bloom_layout_name(enum bloom_layout layout);
 enum bloom_result bloom_layout_parse(const char *name, uint64_t size,
                                      enum bloom_layout *out_layout);
-uint32_t bloom_block_bits(enum bloom_layout layout); /* 512, 256; classic: 1 */
+static inline bool bloom_is_fuse(enum bloom_layout layout)
+{
+    return layout == BLOOM_FUSE8 || layout == BLOOM_FUSE16;
+}
+uint32_t bloom_block_bits(enum bloom_layout layout); /* 512, 256; classic: 1; fuse: 8 */
 /* The default scheme of a layout: spark, xxh64. */
 enum bloom_scheme bloom_layout_scheme(enum bloom_layout layout);
 
@@ -168,7 +179,8 @@ struct bloom_sizing {
 /* A sizing for a false positive rate of p. classic: m = ceil(-n ln p / (ln 2)^2), k = ceil(-ln p /
  * ln 2), in IEEE doubles, as computed by Python, or m and k of the class, and its default seed.
  * Block layouts: the fewest bits, and for block512 the k, with which bloom_expected_rate is at most
- * p, including the uneven load of the blocks; p at least 1e-10. */
+ * p, including the uneven load of the blocks; p at least 1e-10. Fuse layouts: p at least their rate;
+ * the m of params is then about that of n different ids. */
 enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_layout layout,
                                         double p, struct bloom_sizing *out_sizing);
 /* A sizing for a number of bits per id, at least 1. k is optimal: round(bits * ln 2), at least 1;
@@ -229,7 +241,7 @@ struct bloom_filter {
     uint64_t owned; /* bytes that bloom_fini frees; 0: the bits are borrowed */
 };
 
-/* Allocates zeroed bits, aligned to BLOOM_ALIGNMENT, padded with zeros to a multiple of it plus 64
+/* Allocates zeroed bits (STATIC: not of a fuse layout), aligned to BLOOM_ALIGNMENT, padded with zeros to a multiple of it plus 64
  * readable bytes, in huge pages if large. After an error nothing is allocated. */
 enum bloom_result bloom_init(struct bloom_filter *filter, const struct bloom_params *params);
 void bloom_fini(struct bloom_filter *filter); /* accepts NULL, zeroed and borrowed filters */

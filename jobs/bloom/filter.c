@@ -1,9 +1,10 @@
 /* One filter: its memory, adding and looking up ids, union, and estimates from its bits. */
-#include "jobs/bloom/internal.h"
+#include "jobs/bloom/block.h"
+#include "jobs/bloom/fuse.h"
 
 #include <string.h>
 
-enum bloom_result bloom_init(struct bloom_filter *filter, const struct bloom_params *params)
+enum bloom_result bloom_init_bits(struct bloom_filter *filter, const struct bloom_params *params)
 {
     *filter = (struct bloom_filter){0};
     enum bloom_result result = bloom_params_check(params);
@@ -15,6 +16,12 @@ enum bloom_result bloom_init(struct bloom_filter *filter, const struct bloom_par
     return BLOOM_OK;
 }
 
+enum bloom_result bloom_init(struct bloom_filter *filter, const struct bloom_params *params)
+{
+    *filter = (struct bloom_filter){0};
+    return bloom_is_fuse(params->layout) ? BLOOM_ERR_STATIC : bloom_init_bits(filter, params);
+}
+
 void bloom_fini(struct bloom_filter *filter)
 {
     if (filter == NULL) return;
@@ -24,6 +31,7 @@ void bloom_fini(struct bloom_filter *filter)
 
 void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size)
 {
+    assert(!bloom_is_fuse(filter->params.layout));
     if (bloom_has_blocks(filter->params.layout)) {
         bloom_block_add(filter, id, size);
         return;
@@ -38,7 +46,11 @@ void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size)
 
 bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t size)
 {
-    if (bloom_has_blocks(filter->params.layout)) return bloom_block_contains(filter, id, size);
+    const enum bloom_layout layout = filter->params.layout;
+    if (bloom_has_blocks(layout)) return bloom_block_contains(filter, id, size);
+    if (bloom_is_fuse(layout))
+        return fuse_contains_hash(layout, filter->bits,
+                                  block_hash(filter->params.scheme, id, size));
     uint64_t indexes[BLOOM_K_MAX];
     bloom_indexes(&filter->params, id, size, indexes);
     for (uint32_t i = 0; i < filter->params.k; i++) {
@@ -51,6 +63,7 @@ bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t 
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from)
 {
     if (!bloom_params_equal(&into->params, &from->params)) return BLOOM_ERR_MISMATCH;
+    if (bloom_is_fuse(into->params.layout)) return BLOOM_ERR_STATIC;
     uint64_t bytes = bloom_bytes(into->params.m);
     uint8_t *to = into->bits;
     const uint8_t *with = from->bits;
@@ -65,6 +78,7 @@ enum bloom_result bloom_union_bits_set(const struct bloom_filter *a, const struc
     uint8_t both[PIECE];
     *out_bits = 0;
     if (!bloom_params_equal(&a->params, &b->params)) return BLOOM_ERR_MISMATCH;
+    if (bloom_is_fuse(a->params.layout)) return BLOOM_ERR_STATIC;
     uint64_t bytes = bloom_bytes(a->params.m);
     for (uint64_t at = 0; at < bytes; at += PIECE) {
         uint64_t size = bytes - at < PIECE ? bytes - at : PIECE;

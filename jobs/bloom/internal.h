@@ -39,6 +39,8 @@ static inline uint32_t bloom_seeds_size(const struct bloom_params *params)
 }
 enum bloom_result bloom_check_scheme_and_layout(enum bloom_scheme scheme, enum bloom_layout layout);
 uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size);
+/* bloom_init for any layout: bits that the caller fills. */
+enum bloom_result bloom_init_bits(struct bloom_filter *filter, const struct bloom_params *params);
 
 /* ---- one id (index.c, strings.c) ---- */
 
@@ -83,7 +85,7 @@ void bloom_block_add_group(const struct bloom_set *set, const struct bloom_hashe
 
 static inline bool bloom_has_blocks(enum bloom_layout layout)
 {
-    return layout != BLOOM_CLASSIC;
+    return layout == BLOOM_BLOCK512 || layout == BLOOM_SPLIT_BLOCK;
 }
 
 /* ---- memory (memory.c) ---- */
@@ -157,6 +159,7 @@ struct bloom_kernel {
 
 extern const struct bloom_kernel bloom_kernel_scalar;
 extern const struct bloom_kernel bloom_blocks_scalar;
+extern const struct bloom_kernel bloom_kernel_fuse; /* without `add` and `indexes` */
 
 /* `add` plus the k indexes of one row, `stride` apart, for rows that a vector kernel cannot
  * process. */

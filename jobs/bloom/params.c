@@ -41,6 +41,8 @@ static const struct {
     [BLOOM_CLASSIC] = {"classic", BLOOM_SPARK, 1},
     [BLOOM_BLOCK512] = {"block512", BLOOM_XXH64, 512},
     [BLOOM_SPLIT_BLOCK] = {"split-block", BLOOM_XXH64, 256},
+    [BLOOM_FUSE8] = {"fuse8", BLOOM_XXH64, 8},
+    [BLOOM_FUSE16] = {"fuse16", BLOOM_XXH64, 8},
 };
 
 const char *bloom_strerror(enum bloom_result result)
@@ -65,12 +67,13 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_COUNT: return "a set holds 1 to 4096 filters";
     case BLOOM_ERR_LAYOUT: return "unknown layout";
     case BLOOM_ERR_PAIR:
-        return "the layout does not support the scheme: block512 and split-block support xxh64 and "
-               "wide, classic all but xxh64";
+        return "the layout does not support the scheme: classic supports all but xxh64, the others "
+               "xxh64 and wide";
     case BLOOM_ERR_BLOCKS:
         return "the number of bits is not a whole number of blocks, or of the scheme's words";
     case BLOOM_ERR_K_LAYOUT:
-        return "invalid number of hashes for the layout: block512 has 1 to 24, split-block 8";
+        return "invalid number of hashes for the layout: block512 has 1 to 24, split-block 8, "
+               "fuse8 and fuse16 3";
     case BLOOM_ERR_P_LAYOUT: return "the layout cannot reach such a small probability";
     case BLOOM_ERR_SEGMENT:
         return "it is one segment of a filter built with --strategy segments, which only "
@@ -84,6 +87,10 @@ const char *bloom_strerror(enum bloom_result result)
         return "invalid seeds: poly-abs and poly-mod have up to 64 (those of poly-mod are below "
                "2^31), spark-bloom-v2, datasketches, npm-bloom and fastbloom one";
     case BLOOM_ERR_ID_TYPE: return "unknown type of ids, or one for which the scheme has no rule";
+    case BLOOM_ERR_STATIC:
+        return "a filter of the layout fuse8 or fuse16 is built from all its ids at once, and "
+               "cannot be changed or united";
+    case BLOOM_ERR_SHARDS: return "the shards do not fit the size of the filter, or its ids";
     case BLOOM_ERR_BITS: return "a filter needs at least 1 bit per id";
     }
     return "unknown result";
@@ -144,12 +151,12 @@ uint32_t bloom_scheme_k_max(enum bloom_scheme scheme)
 uint32_t bloom_unit_bits(enum bloom_scheme scheme, enum bloom_layout layout)
 {
     assert((unsigned)scheme < BLOOM_SCHEMES);
-    return bloom_has_blocks(layout) ? bloom_block_bits(layout) : schemes[scheme].word_bits;
+    return layout != BLOOM_CLASSIC ? bloom_block_bits(layout) : schemes[scheme].word_bits;
 }
 
 bool bloom_indexes_are_wide(const struct bloom_params *params)
 {
-    return schemes[params->scheme].wide || bloom_has_blocks(params->layout);
+    return schemes[params->scheme].wide || params->layout != BLOOM_CLASSIC;
 }
 
 uint64_t bloom_m_max(const struct bloom_params *params)
@@ -164,8 +171,8 @@ enum bloom_result bloom_check_scheme_and_layout(enum bloom_scheme scheme, enum b
 {
     if ((unsigned)scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
     if ((unsigned)layout >= BLOOM_LAYOUTS) return BLOOM_ERR_LAYOUT;
-    bool fits = bloom_has_blocks(layout) ? scheme == BLOOM_XXH64 || scheme == BLOOM_WIDE
-                                         : scheme != BLOOM_XXH64;
+    bool fits = layout != BLOOM_CLASSIC ? scheme == BLOOM_XXH64 || scheme == BLOOM_WIDE
+                                        : scheme != BLOOM_XXH64;
     return fits ? BLOOM_OK : BLOOM_ERR_PAIR;
 }
 
@@ -203,12 +210,13 @@ static enum bloom_result check_classic_params(const struct bloom_params *params)
     return params->m % schemes[params->scheme].word_bits != 0 ? BLOOM_ERR_BLOCKS : BLOOM_OK;
 }
 
+/* Of all layouts but classic. */
 static enum bloom_result check_block_params(const struct bloom_params *params)
 {
     if (params->seeds != NULL) return BLOOM_ERR_SEEDED;
-    bool split = params->layout == BLOOM_SPLIT_BLOCK;
-    if (params->k < (split ? BLOOM_K_SPLIT : 1) ||
-        params->k > (split ? BLOOM_K_SPLIT : BLOOM_K_MAX_512))
+    const bool blocks = params->layout == BLOOM_BLOCK512;
+    const uint32_t only = bloom_is_fuse(params->layout) ? BLOOM_K_FUSE : BLOOM_K_SPLIT;
+    if (params->k < (blocks ? 1 : only) || params->k > (blocks ? BLOOM_K_MAX_512 : only))
         return BLOOM_ERR_K_LAYOUT;
     if (params->m > BLOOM_M_MAX) return BLOOM_ERR_M;
     return params->m % layouts[params->layout].block_bits != 0 ? BLOOM_ERR_BLOCKS : BLOOM_OK;
@@ -224,8 +232,8 @@ enum bloom_result bloom_params_check(const struct bloom_params *params)
     if (!bloom_id_type_is_valid(params->id_type) ||
         !bloom_id_has_rule(params->scheme, params->id_type))
         return BLOOM_ERR_ID_TYPE;
-    return bloom_has_blocks(params->layout) ? check_block_params(params)
-                                            : check_classic_params(params);
+    return params->layout != BLOOM_CLASSIC ? check_block_params(params)
+                                           : check_classic_params(params);
 }
 
 bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k)

@@ -10,12 +10,13 @@ static_assert((int)GLINT_BLOOM_XXH64 == (int)BLOOM_XXH64 &&
                   (int)GLINT_BLOOM_CASSANDRA == (int)BLOOM_CASSANDRA &&
                   BLOOM_CASSANDRA + 1 == BLOOM_SCHEMES,
               "schemes have the same numbers");
-static_assert((int)GLINT_BLOOM_SPLIT_BLOCK == (int)BLOOM_SPLIT_BLOCK &&
-                  BLOOM_SPLIT_BLOCK + 1 == BLOOM_LAYOUTS,
+static_assert((int)GLINT_BLOOM_FUSE16 == (int)BLOOM_FUSE16 && BLOOM_FUSE16 + 1 == BLOOM_LAYOUTS,
               "layouts have the same numbers");
 static_assert((int)GLINT_BLOOM_ERR_CHECKSUM == (int)BLOOM_ERR_CHECKSUM &&
                   (int)GLINT_BLOOM_ERR_BITS == (int)BLOOM_ERR_BITS &&
                   (int)GLINT_BLOOM_ERR_SEGMENT == (int)BLOOM_ERR_SEGMENT &&
+                  (int)GLINT_BLOOM_ERR_STATIC == (int)BLOOM_ERR_STATIC &&
+                  (int)GLINT_BLOOM_ERR_SHARDS == (int)BLOOM_ERR_SHARDS &&
                   (int)GLINT_BLOOM_ERR_SEEDED == (int)BLOOM_ERR_SEEDED &&
                   (int)GLINT_BLOOM_ERR_ID_TYPE == (int)BLOOM_ERR_ID_TYPE,
               "results have the same numbers");
@@ -156,7 +157,7 @@ static int filter_create(const struct bloom_params *params, glint_bloom **out_fi
 {
     struct bloom_filter filter;
     *out_filter = NULL;
-    int result = bloom_init(&filter, params);
+    int result = bloom_init_bits(&filter, params);
     if (result != 0) return result;
     result = bloom_public_make(&filter, out_filter);
     if (result != 0) bloom_fini(&filter);
@@ -166,6 +167,8 @@ static int filter_create(const struct bloom_params *params, glint_bloom **out_fi
 int glint_bloom_create(const struct glint_bloom_params *params, glint_bloom **out_filter)
 {
     const struct bloom_params checked = params_from_public(params);
+    *out_filter = NULL;
+    if (bloom_is_fuse(checked.layout)) return GLINT_BLOOM_ERR_STATIC;
     return filter_create(&checked, out_filter);
 }
 
@@ -204,7 +207,8 @@ void glint_bloom_destroy(glint_bloom *filter)
 
 int glint_bloom_add(glint_bloom *filter, const void *id, size_t size)
 {
-    if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
+    const int fixed = bloom_public_check_writable(filter);
+    if (fixed != 0) return fixed;
     const uint32_t width = bloom_public_id_bytes(filter);
     if (width > 0 && size != width) return GLINT_BLOOM_ERR_ID_SIZE;
     bloom_add(&filter->filter, id, size);
@@ -213,7 +217,8 @@ int glint_bloom_add(glint_bloom *filter, const void *id, size_t size)
 
 int glint_bloom_clear(glint_bloom *filter)
 {
-    if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
+    const int fixed = bloom_public_check_writable(filter);
+    if (fixed != 0) return fixed;
     memset(filter->filter.bits, 0, bloom_bytes(filter->filter.params.m));
     return GLINT_BLOOM_OK;
 }
@@ -257,7 +262,8 @@ const uint8_t *glint_bloom_bits(const glint_bloom *filter, size_t *out_bytes)
 
 int glint_bloom_unite(glint_bloom *into, const glint_bloom *from)
 {
-    if (bloom_public_read_only(into)) return GLINT_BLOOM_ERR_READ_ONLY;
+    const int fixed = bloom_public_check_writable(into);
+    if (fixed != 0) return fixed;
     return bloom_union(&into->filter, &from->filter);
 }
 

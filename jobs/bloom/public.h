@@ -16,6 +16,13 @@ static inline bool bloom_public_read_only(const glint_bloom *filter)
     return filter->filter.owned == 0;
 }
 
+/* Returns 0, READ_ONLY or STATIC. */
+static inline int bloom_public_check_writable(const glint_bloom *filter)
+{
+    if (bloom_is_fuse(filter->filter.params.layout)) return GLINT_BLOOM_ERR_STATIC;
+    return bloom_public_read_only(filter) ? GLINT_BLOOM_ERR_READ_ONLY : GLINT_BLOOM_OK;
+}
+
 /* Bytes of each id; 0: any. */
 static inline uint32_t bloom_public_id_bytes(const glint_bloom *filter)
 {

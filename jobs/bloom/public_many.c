@@ -186,7 +186,7 @@ static int set_of_one_filter(const glint_bloom *filter, const struct glint_bloom
     set->read_only = bloom_public_read_only(filter);
     /* Vector kernels of the classic layout read words of 4 bytes: in a view the last one may end
      * after the bits. */
-    if (set->read_only && !bloom_has_blocks(params->layout) && bloom_bytes(params->m) % 4 != 0)
+    if (set->read_only && params->layout == BLOOM_CLASSIC && bloom_bytes(params->m) % 4 != 0)
         bloom_force_level(set, BLOOM_SCALAR);
     return GLINT_BLOOM_OK;
 }
@@ -228,8 +228,8 @@ int glint_bloom_add_many(glint_bloom *filter, const struct glint_bloom_column *i
     struct bloom_set set;
     struct piece piece = {.next = 0};
     struct bloom_adder adder;
-    if (bloom_public_read_only(filter)) return GLINT_BLOOM_ERR_READ_ONLY;
-    int result = set_of_one_filter(filter, ids, &set);
+    int result = bloom_public_check_writable(filter);
+    if (result == 0) result = set_of_one_filter(filter, ids, &set);
     if (result != 0) return result;
     bloom_adder_init(&adder, &set);
     for (uint64_t done = 0; result == 0 && done < ids->count; done += PIECE_ROWS)

@@ -115,6 +115,10 @@ void bloom_force_level(struct bloom_set *set, enum bloom_level level)
 {
     assert(bloom_level_available(level));
     bool blocks = bloom_has_blocks(set->layout);
+    if (bloom_is_fuse(set->layout)) {
+        set->kernel = &bloom_kernel_fuse;
+        return;
+    }
     set->kernel = blocks ? &bloom_blocks_scalar : &bloom_kernel_scalar;
 #if BLOOM_LANES
     if (blocks && level == BLOOM_AVX2) set->kernel = &bloom_blocks_avx2;
@@ -133,7 +137,7 @@ enum bloom_result bloom_set_check(const struct bloom_params *params, uint32_t co
         if (result != BLOOM_OK) return result;
         const bool same_k = params->k == first->k;
         if (params->scheme != first->scheme || params->layout != first->layout ||
-            (!same_k && (bloom_has_blocks(first->layout) || first->seeds != NULL)) ||
+            (!same_k && (first->layout != BLOOM_CLASSIC || first->seeds != NULL)) ||
             params->hash_seed[0] != first->hash_seed[0] ||
             params->hash_seed[1] != first->hash_seed[1] || params->id_type != first->id_type ||
             !bloom_same_seeds(params->seeds, first->seeds, first->k))

@@ -12,6 +12,7 @@
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/filter_report.h"
+#include "jobs/filters/fuse_build.h"
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
 #include "jobs/filters/sizes_from.h"
@@ -100,6 +101,11 @@ static int strategy_option(struct build_plan *p)
  * them. */
 static int choose_ids_strategy(struct build_plan *p)
 {
+    if (bloom_is_fuse(p->sizing.layout))
+        return glint_abort(p->g, GLINT_E_FILTER_LIMIT, "use --layout split-block",
+                           "%s: --layout %s broadcasts the sizes of at most %d keys, in an eighth "
+                           "of a slot's memory",
+                           p->source.path, bloom_layout_name(p->sizing.layout), BLOOM_SET_MAX);
     if (!p->chosen && p->strategy != BUILD_IDS)
         return sizes_set_too_many_error(p->g, &p->source, strategy_names[p->strategy]);
     if (glint_explaining(p->g) && p->chosen)
@@ -115,6 +121,7 @@ static int choose_ids_strategy(struct build_plan *p)
 static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
 {
     const char *segment = glint_job_option(p->args, "segment-size");
+    if (bloom_is_fuse(p->sizes.params[0].layout)) return fuse_check_memory(p->g, &p->sizes);
     const struct estimate e = estimate_strategy_costs(p, lines);
     const uint64_t memory = glint_slot_memory(p->g);
     if (p->chosen) p->strategy = cheapest_strategy(&e, memory);
@@ -191,6 +198,7 @@ static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rd
         return bloom_add_pipeline(lines, built_filters(p), &p->sizes, &p->fields,
                                   glint_job_given(p->args, "strict"));
     }
+    if (bloom_is_fuse(p->sizes.params[0].layout)) return fuse_pipeline(lines, &p->sizes, &p->fields);
     if (p->strategy == BUILD_IDS)
         return ids_build_filters(lines, &p->source, &p->fields, &p->sizing);
     if (p->strategy == BUILD_SEGMENTS)
@@ -210,6 +218,7 @@ static int64_t good_row_count(const struct glint *g)
 /* Each surplus row may be a new id, for which the filter is not sized. */
 static void note_surplus_rows(const struct build_plan *p, int64_t rows)
 {
+    if (p->filters == NULL && bloom_is_fuse(p->sizing.layout)) return; /* they fit all ids */
     const char *what = "if all ids differ, the filters are fuller than P allows; run",
                *job = p->source.params ? "params" : "count-keys";
     const int64_t over = glint_counter_value(p->g, IDS_SURPLUS);
@@ -241,11 +250,24 @@ static void note_surplus_rows(const struct build_plan *p, int64_t rows)
                (long long)rows, p->source.path, (unsigned long long)p->sizes.rows, what, job);
 }
 
+/* Filters of fuse layouts are built in one way. Returns 0 or USAGE. */
+static int check_fuse_options(const struct build_plan *p, const struct bloom_sizing *sizing)
+{
+    const char *strategy = glint_job_option(p->args, "strategy");
+    if (strcmp(strategy, "auto") == 0) return 0;
+    return glint_abort(p->g, GLINT_E_USAGE, "leave out --strategy",
+                       "--layout %s does not support --strategy %s: it has its own, by shards",
+                       bloom_layout_name(sizing->layout), strategy);
+}
+
 /* With PARAMS only the scheme: M and K are those of classic filters, and k differs between keys.
  * Returns 0 or the context's code. */
 static int choose_filter_sizing(const struct build_plan *p, struct bloom_sizing *out)
 {
-    if (!p->source.params) return sizes_sizing_from_options(p->g, p->args, p->source.p, out);
+    if (!p->source.params) {
+        int r = sizes_sizing_from_options(p->g, p->args, p->source.p, out);
+        return r == 0 && bloom_is_fuse(out->layout) ? check_fuse_options(p, out) : r;
+    }
     *out = (struct bloom_sizing){.k = 0};
     if (sizes_kind_from_options(p->g, p->args, out) != 0 ||
         sizes_hash_seed_from_options(p->g, p->args, out) != 0)
@@ -343,7 +365,7 @@ static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
 
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
-    SIZES_OPTIONS,
+    SIZES_OPTIONS_OF(SIZES_LAYOUTS "|fuse8|fuse16"),
     SIZES_ID_TYPE_OPTION(", or column: as the column of Parquet or Arrow (text)"),
     SIZES_PARAMS_OPTION,
     {"strategy", "auto|indexes|partials|segments|ids", "auto", "what is shuffled"},
@@ -365,7 +387,8 @@ const struct glint_job bloom_build_job = {
             "--params PARAMS, the only arguments are INPUT OUTPUT, and each key has the n, m and k "
             "that the job params saved for it. Saves the filters as msgpack; docs/filter-format.md "
             "describes the file. Filters that do not fit in a slot's memory are saved in segments "
-            "(--strategy segments), which bloom-test and glint filter can read.",
+            "(--strategy segments), which bloom-test and glint filter can read. The layouts fuse8 "
+            "and fuse16 have fewer bits for P of at least 1/256 and 1/65536, and cannot be changed.",
     .positional = {"P", "INPUT", "COUNTS", "OUTPUT"},
     .positional_min = 2,
     .optional_with = "params|like|add-to",
@@ -381,6 +404,11 @@ const struct glint_job bloom_build_job = {
                   &bloom_seal,
                   &bloom_seal_strict,
                   &bloom_bits,
+                  &fuse_hashes_of_rows,
+                  &fuse_solve_shard,
+                  &fuse_key_number,
+                  &fuse_key_text,
+                  &fuse_join_shards,
                   &segments_lists_of_rows,
                   &segments_fill,
                   &segments_key_number,

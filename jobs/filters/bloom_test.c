@@ -146,7 +146,8 @@ struct filter_loader {
     struct sizes *sizes;
     struct fields *fields; /* which get the filters' type of ids */
     bool started;
-    uint8_t *blob; /* NULL: in segments */
+    uint8_t **kept; /* [count] of a fuse layout: copies of the bits, until their sizes are known */
+    uint8_t *blob;  /* NULL: in segments */
     uint64_t blob_size;
     struct segments_heads heads;
 };
@@ -198,6 +199,54 @@ static int allocate_filter_blob(struct filter_loader *c)
     return result == BLOOM_OK ? 0 : sizes_set_error(c->g, result, c->path);
 }
 
+/* Prepares for the filters, when the first one has said what they are. */
+static int begin_filters(struct filter_loader *c)
+{
+    const uint64_t size = sizeof *c->kept * c->sizes->count;
+    if (!bloom_is_fuse(c->sizes->params[0].layout)) return allocate_filter_blob(c);
+    c->kept = glint_alloc(c->g, size);
+    if (c->kept == NULL) return glint_error(c->g)->code;
+    memset(c->kept, 0, size);
+    return 0;
+}
+
+/* P and COUNTS give the scheme and layout of a fuse filter; m follows from its ids. */
+static bool has_wanted_size(const struct bloom_params *have, struct bloom_params want)
+{
+    if (bloom_is_fuse(have->layout)) want.m = have->m;
+    return bloom_params_equal(have, &want);
+}
+
+/* Keeps the bits of a filter of a fuse layout. Returns 0 or the context's code. */
+static int keep_fuse_bits(struct filter_loader *c, uint32_t number,
+                          const struct bloom_filter *filter)
+{
+    const uint64_t bytes = bloom_bytes(filter->params.m);
+    c->kept[number] = glint_alloc(c->g, bytes);
+    if (c->kept[number] == NULL) return glint_error(c->g)->code;
+    memcpy(c->kept[number], filter->bits, bytes);
+    c->sizes->params[number].m = filter->params.m;
+    c->sizes->params[number].n = filter->params.n;
+    return 0;
+}
+
+/* Makes the blob of the filters of a fuse layout. A key without one has a byte, which is not read.
+ */
+static int put_kept_bits(struct filter_loader *c)
+{
+    struct sizes *s = c->sizes;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (c->kept[i] == NULL) s->params[i].m = 8;
+    int r = allocate_filter_blob(c);
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (r == 0 && c->kept[i] != NULL)
+            memcpy(bloom_blob_bits(c->blob, i), c->kept[i], bloom_bytes(s->params[i].m));
+        glint_free(c->kept[i]);
+        c->kept[i] = NULL;
+    }
+    return r;
+}
+
 /* Finds the number of a filter's key and checks that its size is the one from P and COUNTS, or from
  * PARAMS. */
 static int find_and_check_filter(struct filter_loader *c, const struct glint_record *record,
@@ -211,7 +260,7 @@ static int find_and_check_filter(struct filter_loader *c, const struct glint_rec
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
                                        bloom_no_such_key_text(c->source->params));
     const struct bloom_params *want = &s->params[*out_number];
-    if (bloom_params_equal(have, want)) return 0;
+    if (has_wanted_size(have, *want)) return 0;
     bloom_mismatch_text(have, want, c->source->params, what, sizeof what);
     return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key, what);
 }
@@ -230,14 +279,16 @@ static int collect_filter(struct filter_loader *c, const struct glint_record *re
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
                                        "it is whole, but other filters are in segments");
     if (!c->started &&
-        (size_filters_of_keys(c, &filter.params) != 0 || allocate_filter_blob(c) != 0))
+        (size_filters_of_keys(c, &filter.params) != 0 || begin_filters(c) != 0))
         return glint_error(c->g)->code;
     int r = find_and_check_filter(c, record, key, &filter.params, &number);
     if (r != 0) return r;
     if (s->present[number])
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
     s->present[number] = true;
-    memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
+    if (c->kept != NULL && keep_fuse_bits(c, number, &filter) != 0) return glint_error(c->g)->code;
+    if (c->kept == NULL)
+        memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
     report_filter_fill(c->g, key, &filter);
     return 0;
 }
@@ -251,7 +302,7 @@ static int collect_segment_head(struct filter_loader *c, const struct glint_reco
         bloom_segment_decode_header(record->value.bytes.data, record->value.bytes.size, &segment);
     if (result != BLOOM_OK)
         return set_filter_loader_error(c, GLINT_E_FILTER_INVALID, key, bloom_strerror(result));
-    if (c->blob != NULL)
+    if (c->blob != NULL || c->kept != NULL)
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
                                        "it is in segments, but other filters are whole");
     if (!c->started && size_filters_of_keys(c, &segment.params) != 0)
@@ -282,6 +333,7 @@ static int collect_filters_and_heads(struct filter_loader *c, struct glint_rdd *
     if (r == 0 && !c->started &&
         size_filters_of_keys(c, &widest) == 0) /* no filters: no row has one */
         r = allocate_filter_blob(c);
+    if (r == 0 && c->kept != NULL) r = put_kept_bits(c);
     if (r == 0 && c->heads.count > 0) r = segments_heads_check(c->g, &c->heads, c->sizes, c->path);
     if (r == 0 && c->heads.count > 0)
         r = segments_check_memory(c->g, c->sizes, segments_heads_log2(&c->heads));
@@ -413,6 +465,8 @@ static int bloom_test_run(struct glint *g, const struct glint_job_args *args)
                               .sizes = &sizes,
                               .fields = &fields};
     test_rows_and_report(&c, strategy, &fields, paths[0], paths[2]);
+    for (uint32_t i = 0; c.kept != NULL && i < sizes.count; i++) glint_free(c.kept[i]);
+    glint_free(c.kept);
     glint_free(c.blob);
     segments_heads_fini(&c.heads);
     sizes_fini(&sizes);

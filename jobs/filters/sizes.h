@@ -122,10 +122,12 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
 #define SIZES_CLASSIC_CHOICES                                                                      \
     "spark|hadoop|plain|poly-abs|poly-mod|md5-random|hadoop-bloom|spark-bloom|spark-bloom-v2|"     \
     "guava|rbloom|go-bloom|datasketches|npm-bloom|redisbloom|fastbloom|orc|cassandra|wide"
-#define SIZES_OPTIONS                                                                              \
+#define SIZES_LAYOUTS "classic|block512|split-block"
+#define SIZES_OPTIONS SIZES_OPTIONS_OF(SIZES_LAYOUTS)
+#define SIZES_OPTIONS_OF(layouts_)                                                                 \
     {"scheme", SIZES_CLASSIC_CHOICES "|xxh64", NULL,                                               \
      "index rule (spark, of blocks xxh64 or wide)"},                                               \
-        {"layout", "classic|block512|split-block", "classic", "where the bits of an id are"},      \
+        {"layout", layouts_, "classic", "where the bits of an id are"},                            \
         {"format", BLOOM_FORMAT_CLASSES, NULL,                                                     \
          "the scheme and layout that files of another system need (glint filter export), with m "  \
          "and k as its class computes them"},                                                      \

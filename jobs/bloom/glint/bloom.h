@@ -71,7 +71,9 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_SEEDED = -33,    /* invalid seeds for the scheme */
     GLINT_BLOOM_ERR_COLUMN = -34,    /* an id of a column is not inside its data */
     GLINT_BLOOM_ERR_ID_TYPE = -35,   /* unknown type of ids, or the scheme has no rule for it */
-    GLINT_BLOOM_ERR_ID_SIZE = -36 /* an id is not as many bytes as the type of the filter's ids */
+    GLINT_BLOOM_ERR_ID_SIZE = -36,   /* an id is not as many bytes as the type of the filter's ids */
+    GLINT_BLOOM_ERR_STATIC = -37,    /* filters of fuse layouts are built by jobs, never changed */
+    GLINT_BLOOM_ERR_SHARDS = -38     /* the shards of a fuse filter do not fit its size or its ids */
 };
 
 /* Returns a text without a final period, for any number. */
@@ -103,11 +105,14 @@ enum glint_bloom_scheme {
 };
 
 /* Positions of an id's bits: anywhere, in one cache line, or in one block of 256 bits as in
- * Parquet. */
+ * Parquet. FUSE: no Bloom filter but a binary fuse filter, which bloom-build makes of all ids at
+ * once; it is read like the others, and cannot be created or changed here. */
 enum glint_bloom_layout {
     GLINT_BLOOM_CLASSIC = 0,
     GLINT_BLOOM_BLOCK512 = 1,
-    GLINT_BLOOM_SPLIT_BLOCK = 2
+    GLINT_BLOOM_SPLIT_BLOCK = 2,
+    GLINT_BLOOM_FUSE8 = 3, /* 9 bits per id, a rate of 1/256 */
+    GLINT_BLOOM_FUSE16 = 4 /* 18 bits per id, 1/65536 */
 };
 
 /* Convert a scheme or layout to its name, "spark", "split-block", ..., and back; NULL: unknown. */

@@ -1,0 +1,438 @@
+/* The same ids give the same filter, however they are split: a shard's hashes are sorted, equal
+ * ones are one, and shards are joined in the order of their numbers. */
+#include "jobs/filters/fuse_build.h"
+
+#include "engine/batch.h"
+#include "jobs/bloom/block.h"
+#include "jobs/bloom/fuse.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+enum { SHARDS_MAX = 1 << 20 /* of all keys */, HASH_BYTES = sizeof(uint64_t) };
+
+/* Numbers of the first shard of each key, and, last, of all shards. */
+struct shard_numbers {
+    struct sizes sizes;
+    uint32_t *first;
+};
+
+static int shard_numbers_open(struct glint_task *task, struct shard_numbers *out)
+{
+    int r = sizes_open(task, &out->sizes);
+    if (r != 0) return r;
+    out->first = glint_scratch(task, sizeof *out->first * (out->sizes.count + 1));
+    if (out->first == NULL) return GLINT_E_NO_MEMORY;
+    out->first[0] = 0;
+    for (uint32_t i = 0; i < out->sizes.count; i++)
+        out->first[i + 1] = out->first[i] + fuse_shards(out->sizes.params[i].n);
+    if (bloom_is_fuse(out->sizes.params[0].layout) && out->first[out->sizes.count] <= SHARDS_MAX)
+        return 0;
+    return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid broadcast sizes");
+}
+
+/* Finds the key of a shard. Returns 0 or SHUFFLE_CORRUPT. */
+static int key_of_shard(struct glint_task *task, const struct shard_numbers *s, int64_t shard,
+                        uint32_t *out_key)
+{
+    uint32_t low = 0, high = s->sizes.count; /* first[low] <= shard < first[high] */
+    if (shard < 0 || shard >= s->first[high])
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid shard");
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        *(s->first[middle] <= shard ? &low : &high) = middle;
+    }
+    *out_key = low;
+    return 0;
+}
+
+/* ---- bloom.fuse_hashes: (shard, hashes of ids), a list per shard and batch */
+
+struct hashes_state {
+    struct bloom_input input;
+    struct shard_numbers numbers; /* its sizes are those of `input` */
+    int shuffle_bytes;            /* counter */
+    uint32_t *cursor;             /* [shards] zeros between batches */
+    uint64_t hash[FIELDS_ROWS_MAX], sorted[FIELDS_ROWS_MAX];
+    uint32_t shard[FIELDS_ROWS_MAX];
+    int64_t number[FIELDS_ROWS_MAX];
+    uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
+};
+
+static int fuse_hashes_init(struct glint_task *task, void *state)
+{
+    struct hashes_state *s = state;
+    int r = bloom_input_open(task, &s->input);
+    if (r == 0) r = shard_numbers_open(task, &s->numbers);
+    if (r != 0) return r;
+    const uint64_t size = sizeof *s->cursor * s->numbers.first[s->numbers.sizes.count];
+    s->shuffle_bytes = glint_counter(task, BLOOM_SHUFFLE_BYTES);
+    s->cursor = glint_scratch(task, size);
+    if (s->shuffle_bytes < 0 || s->cursor == NULL) return GLINT_E_NO_MEMORY;
+    memset(s->cursor, 0, size);
+    return 0;
+}
+
+/* Hashes the rows, and counts those of each shard; returns how many shards have any. */
+static uint32_t hash_rows_to_shards(struct hashes_state *s, const struct bloom_rows *rows)
+{
+    const struct bloom_params *params = s->input.sizes.params;
+    uint32_t lists = 0;
+    for (uint32_t row = 0; row < rows->rows; row++) {
+        const uint32_t key = rows->filter[row], first = s->numbers.first[key];
+        const uint32_t shards = s->numbers.first[key + 1] - first;
+        s->hash[row] = block_hash(params[key].scheme, rows->base + rows->start[row],
+                                  rows->end[row] - rows->start[row]);
+        s->shard[row] = first + fuse_shard_of(s->hash[row], shards);
+        if (s->cursor[s->shard[row]]++ == 0) s->number[lists++] = s->shard[row];
+    }
+    return lists;
+}
+
+static int emit_fuse_hashes(struct glint_task *task, void *state, const struct glint_batch *in,
+                            struct glint_emitter *out)
+{
+    struct hashes_state *s = state;
+    struct bloom_rows rows;
+    int r = bloom_input_rows(&s->input, task, in, &rows);
+    if (r != 0) return r;
+    assert(rows.rows <= FIELDS_ROWS_MAX);
+    const uint32_t lists = hash_rows_to_shards(s, &rows);
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < lists; i++) {
+        s->start[i] = at * HASH_BYTES;
+        at += s->cursor[s->number[i]];
+        s->end[i] = at * HASH_BYTES;
+        s->cursor[s->number[i]] = s->start[i] / HASH_BYTES;
+    }
+    assert(at == rows.rows);
+    for (uint32_t row = 0; row < rows.rows; row++)
+        s->sorted[s->cursor[s->shard[row]]++] = s->hash[row];
+    for (uint32_t i = 0; i < lists; i++) s->cursor[s->number[i]] = 0;
+    glint_counter_add(task, s->shuffle_bytes, rows.rows * HASH_BYTES);
+    struct glint_batch batch = {.rows = lists,
+                                .key = {.type = GLINT_I64, .i64 = s->number},
+                                .value = {.type = GLINT_BYTES,
+                                          .base = (const uint8_t *)s->sorted,
+                                          .size = rows.rows * HASH_BYTES,
+                                          .start = s->start,
+                                          .end = s->end},
+                                .origin = in->origin};
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
+const struct glint_function fuse_hashes_of_rows = {.name = "bloom.fuse_hashes",
+                                                   .kind = GLINT_KIND_FLAT_MAP,
+                                                   .in = {GLINT_ANY, GLINT_TEXT},
+                                                   .out = {GLINT_I64, GLINT_BYTES},
+                                                   .state_size = sizeof(struct hashes_state),
+                                                   .open = fuse_hashes_init,
+                                                   .batch = emit_fuse_hashes};
+
+/* ---- bloom.fuse_solve: the hashes of a shard -> its number in the filter, ids, size, and bytes */
+
+enum { RECORD_HEAD = 3 * sizeof(uint64_t) };
+
+/* Room for the hashes of a shard, whose number varies by its square root. */
+static uint64_t shard_room(uint64_t n)
+{
+    const uint64_t each = n / fuse_shards(n) + 1;
+    return each + 8 * (uint64_t)sqrt((double)each) + 64;
+}
+
+struct solve_state {
+    struct shard_numbers numbers;
+    uint32_t key; /* of the current shard */
+    uint64_t count, room;
+    uint64_t *hashes; /* [room], then scratch of as many */
+    uint8_t *solve;
+    uint64_t solve_size;
+};
+
+static int fuse_solve_init(struct glint_task *task, void *state)
+{
+    return shard_numbers_open(task, &((struct solve_state *)state)->numbers);
+}
+
+static int fuse_solve_begin(struct glint_task *task, void *state, const union glint_value *key)
+{
+    struct solve_state *s = state;
+    s->count = 0;
+    return key_of_shard(task, &s->numbers, key->i64, &s->key);
+}
+
+/* Makes room for one more hash: by removing equal ones, or by a larger array. */
+static int make_room_for_hash(struct glint_task *task, struct solve_state *s)
+{
+    if (s->count < s->room) return 0;
+    if (s->count > 0) s->count = fuse_sort_unique(s->hashes, s->count, s->hashes + s->room);
+    if (s->count < s->room - s->room / 8) return 0;
+    const uint64_t planned = shard_room(s->numbers.sizes.params[s->key].n);
+    const uint64_t more = planned > s->room ? planned : s->room + s->room / 2;
+    uint64_t *hashes = more <= FUSE_IDS_MAX ? glint_scratch(task, 2 * HASH_BYTES * more) : NULL;
+    if (hashes == NULL)
+        return glint_fail(task, GLINT_E_NO_MEMORY, "count the ids of INPUT with count-keys",
+                          "a shard of the filter has more than %llu ids, of %llu in the filter",
+                          (unsigned long long)s->count,
+                          (unsigned long long)s->numbers.sizes.params[s->key].n);
+    if (s->count > 0) memcpy(hashes, s->hashes, s->count * HASH_BYTES);
+    s->hashes = hashes;
+    s->room = more;
+    return 0;
+}
+
+static int fuse_solve_add_hashes(struct glint_task *task, void *state,
+                                 const struct glint_record *in, struct glint_emitter *out)
+{
+    (void)out;
+    struct solve_state *s = state;
+    const struct glint_slice list = in->value.bytes;
+    if (list.size % HASH_BYTES != 0)
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of hashes");
+    for (uint64_t at = 0; at < list.size;) {
+        int r = make_room_for_hash(task, s);
+        if (r != 0) return r;
+        const uint64_t left = list.size - at, room = (s->room - s->count) * HASH_BYTES;
+        const uint64_t size = left < room ? left : room;
+        memcpy(s->hashes + s->count, list.data + at, size);
+        s->count += size / HASH_BYTES;
+        at += size;
+    }
+    return 0;
+}
+
+static int fuse_solve_emit(struct glint_task *task, void *state, const union glint_value *key,
+                           struct glint_emitter *out)
+{
+    struct solve_state *s = state;
+    const enum bloom_layout layout = s->numbers.sizes.params[s->key].layout;
+    const uint64_t ids = fuse_sort_unique(s->hashes, s->count, s->hashes + s->room);
+    const uint64_t size = fuse_shard_bytes(layout, ids), memory = fuse_solve_memory(ids);
+    const uint64_t head[] = {(uint64_t)key->i64 - s->numbers.first[s->key], ids, size};
+    static_assert(sizeof head == RECORD_HEAD, "number, ids, size");
+    if (memory + RECORD_HEAD + size > s->solve_size) {
+        s->solve_size = memory + RECORD_HEAD + size + size / 16;
+        s->solve = glint_scratch(task, s->solve_size);
+    }
+    if (s->solve == NULL) return GLINT_E_NO_MEMORY;
+    uint8_t *record = s->solve + memory;
+    memcpy(record, head, sizeof head);
+    if (!fuse_solve(layout, s->hashes, ids, s->solve, record + RECORD_HEAD))
+        return glint_fail(task, GLINT_E_FILTER_LIMIT, "use another layout, or --scheme wide",
+                          "no seed has a solution for a shard of %llu ids",
+                          (unsigned long long)ids);
+    struct glint_record solved = {.key = *key, .value.bytes = {record, RECORD_HEAD + size}};
+    glint_emit(out, &solved);
+    return 0;
+}
+
+const struct glint_function fuse_solve_shard = {.name = "bloom.fuse_solve",
+                                                .kind = GLINT_KIND_GROUP,
+                                                .in = {GLINT_I64, GLINT_BYTES},
+                                                .out = {GLINT_SAME, GLINT_BYTES},
+                                                .state_size = sizeof(struct solve_state),
+                                                .open = fuse_solve_init,
+                                                .begin_group = fuse_solve_begin,
+                                                .each = fuse_solve_add_hashes,
+                                                .end_group = fuse_solve_emit};
+
+/* ---- bloom.rating_of_shard, bloom.text_of_shard: replaces a shard's number by its key */
+
+static int fuse_key_init(struct glint_task *task, void *state)
+{
+    return shard_numbers_open(task, state);
+}
+
+static int fuse_key_emit(struct glint_task *task, void *state, const struct glint_record *in,
+                         struct glint_emitter *out)
+{
+    const struct shard_numbers *s = state;
+    uint32_t key = 0;
+    int r = key_of_shard(task, s, in->key.i64, &key);
+    if (r != 0) return r;
+    struct glint_record record = {.key = s->sizes.keys[key], .value = in->value};
+    glint_emit(out, &record);
+    return 0;
+}
+
+#define KEY_FUNCTION(name_, key_)                                                                  \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_I64, GLINT_BYTES},                     \
+        .out = {key_, GLINT_SAME}, .state_size = sizeof(struct shard_numbers),                     \
+        .open = fuse_key_init, .each = fuse_key_emit                                               \
+    }
+
+const struct glint_function fuse_key_number = KEY_FUNCTION("bloom.rating_of_shard", GLINT_I64);
+const struct glint_function fuse_key_text = KEY_FUNCTION("bloom.text_of_shard", GLINT_TEXT);
+
+/* ---- bloom.fuse_join: the shards of a key, in any order, become its filter */
+
+struct join_state {
+    struct sizes sizes;
+    struct bloom_params params; /* of the current key */
+    uint32_t shards;
+    uint64_t stride, room; /* bytes for a shard in `memory`; bytes of `memory` */
+    uint8_t *memory;       /* BLOOM_HEADER_MAX bytes, the directory, the shards */
+    uint64_t size[FUSE_SHARDS_MAX], ids[FUSE_SHARDS_MAX]; /* size 0: not there yet */
+};
+
+static int fuse_join_init(struct glint_task *task, void *state)
+{
+    return sizes_open(task, &((struct join_state *)state)->sizes);
+}
+
+static uint64_t join_head_bytes(const struct join_state *s)
+{
+    return BLOOM_HEADER_MAX + FUSE_FIRST + (uint64_t)FUSE_ENTRY * s->shards;
+}
+
+/* Sets the bytes for each shard; those that are there move. */
+static int set_stride(struct glint_task *task, struct join_state *s, uint64_t stride)
+{
+    const uint64_t head = join_head_bytes(s), need = head + stride * s->shards;
+    uint8_t *memory = s->memory;
+    if (need > s->room) {
+        memory = glint_scratch(task, need);
+        if (memory == NULL) return GLINT_E_NO_MEMORY;
+        s->room = need;
+    }
+    for (uint32_t i = s->shards; i-- > 0;)
+        if (s->size[i] > 0)
+            memmove(memory + head + i * stride, s->memory + head + i * s->stride, s->size[i]);
+    s->memory = memory;
+    s->stride = stride;
+    return 0;
+}
+
+static int fuse_join_begin(struct glint_task *task, void *state, const union glint_value *key)
+{
+    struct join_state *s = state;
+    uint32_t number;
+    int r = bloom_input_key_number(&s->sizes, task, key, &number);
+    if (r != 0) return r;
+    s->params = s->sizes.params[number];
+    s->shards = fuse_shards(s->params.n);
+    memset(s->size, 0, sizeof s->size);
+    const uint64_t each = s->params.n / s->shards + 1;
+    const uint64_t most = s->shards == 1 ? each : each + 4 * (uint64_t)sqrt((double)each);
+    return set_stride(task, s, fuse_shard_bytes(s->params.layout, most));
+}
+
+static int fuse_join_add_shards(struct glint_task *task, void *state, const struct glint_record *in,
+                                struct glint_emitter *out)
+{
+    (void)out;
+    struct join_state *s = state;
+    struct glint_slice left = in->value.bytes;
+    while (left.size > 0) {
+        uint64_t head[3] = {FUSE_SHARDS_MAX, 0, 0}; /* number, ids, size */
+        if (left.size >= RECORD_HEAD) memcpy(head, left.data, sizeof head);
+        if (head[0] >= s->shards || s->size[head[0]] > 0 || head[2] > left.size - RECORD_HEAD ||
+            !fuse_is_shard_valid(s->params.layout, left.data + RECORD_HEAD, head[2]))
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid shard");
+        int r = head[2] <= s->stride ? 0 : set_stride(task, s, head[2] + head[2] / 16);
+        if (r != 0) return r;
+        memcpy(s->memory + join_head_bytes(s) + head[0] * s->stride, left.data + RECORD_HEAD,
+               head[2]);
+        s->ids[head[0]] = head[1];
+        s->size[head[0]] = head[2];
+        left.data += RECORD_HEAD + head[2];
+        left.size -= RECORD_HEAD + head[2];
+    }
+    return 0;
+}
+
+/* A shard that no id belongs to. */
+static void add_empty_shard(struct join_state *s, uint32_t i)
+{
+    uint64_t memory[64];
+    assert(fuse_solve_memory(0) <= sizeof memory && fuse_shard_bytes(s->params.layout, 0) > 0);
+    s->ids[i] = 0;
+    s->size[i] = fuse_shard_bytes(s->params.layout, 0);
+    assert(s->size[i] <= s->stride);
+    fuse_solve(s->params.layout, NULL, 0, (uint8_t *)memory,
+               s->memory + join_head_bytes(s) + i * s->stride);
+}
+
+static int fuse_join_emit(struct glint_task *task, void *state, const union glint_value *key,
+                          struct glint_emitter *out)
+{
+    struct join_state *s = state;
+    uint8_t *bits = s->memory + BLOOM_HEADER_MAX;
+    const uint64_t shards = s->shards, first = FUSE_FIRST + FUSE_ENTRY * shards;
+    uint64_t end = first;
+    s->params.n = 0;
+    memcpy(bits, &shards, sizeof shards);
+    for (uint32_t i = 0; i < s->shards; i++) {
+        if (s->size[i] == 0) add_empty_shard(s, i);
+        memmove(bits + end, bits + first + i * s->stride, s->size[i]);
+        end += s->size[i];
+        memcpy(bits + FUSE_FIRST + FUSE_ENTRY * i, &end, sizeof end);
+        memcpy(bits + FUSE_FIRST + FUSE_ENTRY * i + sizeof end, &s->ids[i], sizeof s->ids[i]);
+        s->params.n += s->ids[i];
+    }
+    s->params.m = 8 * end;
+    const enum bloom_result result = bloom_params_check(&s->params);
+    if (result != BLOOM_OK)
+        return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
+    assert(fuse_is_valid(&s->params, bits));
+    bloom_emit_filter(&s->params, key, s->memory, out);
+    return 0;
+}
+
+const struct glint_function fuse_join_shards = {.name = "bloom.fuse_join",
+                                                .kind = GLINT_KIND_GROUP,
+                                                .in = {GLINT_ANY, GLINT_BYTES},
+                                                .out = {GLINT_SAME, GLINT_MSGPACK},
+                                                .state_size = sizeof(struct join_state),
+                                                .open = fuse_join_init,
+                                                .begin_group = fuse_join_begin,
+                                                .each = fuse_join_add_shards,
+                                                .end_group = fuse_join_emit};
+
+/* ---- The driver */
+
+int fuse_check_memory(struct glint *g, const struct sizes *sizes)
+{
+    uint64_t need = 0, shards = 0;
+    for (uint32_t i = 0; i < sizes->count; i++) {
+        const struct bloom_params *p = &sizes->params[i];
+        const uint64_t room = shard_room(p->n), filter = bloom_bytes(p->m) + bloom_bytes(p->m) / 64;
+        const uint64_t solve = 2 * HASH_BYTES * room + fuse_solve_memory(room) +
+                               fuse_shard_bytes(p->layout, room);
+        need = need > solve ? need : solve;
+        need = need > filter ? need : filter;
+        shards += fuse_shards(p->n);
+    }
+    const uint64_t have = glint_slot_memory(g);
+    if (glint_explaining(g))
+        glint_note(g, "shards: %llu; a slot has %llu bytes, they need %llu",
+                   (unsigned long long)shards, (unsigned long long)have, (unsigned long long)need);
+    if (shards > SHARDS_MAX)
+        return glint_abort(g, GLINT_E_FILTER_LIMIT, "use --layout split-block",
+                           "the filters need %llu shards, the limit is %d",
+                           (unsigned long long)shards, SHARDS_MAX);
+    if (need <= have) return 0;
+    return glint_abort(g, GLINT_E_MEMORY_LIMIT, "raise --memory, or use --layout split-block",
+                       "layout %s needs %llu bytes per slot, --memory gives %llu",
+                       bloom_layout_name(sizes->params[0].layout), (unsigned long long)need,
+                       (unsigned long long)have);
+}
+
+struct glint_rdd *fuse_pipeline(struct glint_rdd *lines, const struct sizes *sizes,
+                                const struct fields *fields)
+{
+    if (lines == NULL) return NULL;
+    struct glint_args *args = glint_args(glint_context(lines));
+    fields_args(args, fields);
+    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
+    struct glint_rdd *hashes = glint_map_partitions(lines, &fuse_hashes_of_rows, args);
+    struct glint_rdd *lists = glint_reduce_by_key(hashes, &bloom_extend, NULL);
+    struct glint_rdd *solved = glint_map_values(lists, &fuse_solve_shard, args);
+    struct glint_rdd *keyed =
+        glint_map(solved, sizes->text ? &fuse_key_text : &fuse_key_number, args);
+    return glint_map_values(glint_reduce_by_key(keyed, &bloom_extend, NULL), &fuse_join_shards,
+                            args);
+}
