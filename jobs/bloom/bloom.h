@@ -179,8 +179,8 @@ struct bloom_sizing {
 /* A sizing for a false positive rate of p. classic: m = ceil(-n ln p / (ln 2)^2), k = ceil(-ln p /
  * ln 2), in IEEE doubles, as computed by Python, or m and k of the class, and its default seed.
  * Block layouts: the fewest bits, and for block512 the k, with which bloom_expected_rate is at most
- * p, including the uneven load of the blocks; p at least 1e-10. Fuse layouts: p at least their rate;
- * the m of params is then about that of n different ids. */
+ * p, including the uneven load of the blocks; p at least 1e-10. Fuse layouts: p at least their
+ * rate; the m of params is then about that of n different ids. */
 enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_layout layout,
                                         double p, struct bloom_sizing *out_sizing);
 /* A sizing for a number of bits per id, at least 1. k is optimal: round(bits * ln 2), at least 1;
@@ -241,8 +241,9 @@ struct bloom_filter {
     uint64_t owned; /* bytes that bloom_fini frees; 0: the bits are borrowed */
 };
 
-/* Allocates zeroed bits (STATIC: not of a fuse layout), aligned to BLOOM_ALIGNMENT, padded with zeros to a multiple of it plus 64
- * readable bytes, in huge pages if large. After an error nothing is allocated. */
+/* Allocates zeroed bits (STATIC: not of a fuse layout), aligned to BLOOM_ALIGNMENT, padded with
+ * zeros to a multiple of it plus 64 readable bytes, in huge pages if large. After an error nothing
+ * is allocated. */
 enum bloom_result bloom_init(struct bloom_filter *filter, const struct bloom_params *params);
 void bloom_fini(struct bloom_filter *filter); /* accepts NULL, zeroed and borrowed filters */
 

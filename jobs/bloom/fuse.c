@@ -19,6 +19,7 @@ enum {
     TRIES = 1000,
     RADIX_BITS = 11,
     RADIX = 1 << RADIX_BITS,
+    SORT_BITS = 3 * RADIX_BITS,
     COUNT_STEP = 4, /* of a cell's counter, whose lowest 2 bits are a sum of positions */
     BLOCKS_LOG2_MAX = 11
 };
@@ -120,21 +121,46 @@ static void radix_pass(const uint64_t *from, uint64_t *to, uint64_t count, uint3
     for (uint64_t i = 0; i < count; i++) to[starts[from[i] >> shift & (RADIX - 1)]++] = from[i];
 }
 
+/* Sorts `from` by SORT_BITS bits, and leaves the result in `to`. */
+static void radix_sort(uint64_t *from, uint64_t *to, uint64_t count, uint32_t shift)
+{
+    static_assert(SORT_BITS == 3 * RADIX_BITS, "three passes");
+    radix_pass(from, to, count, shift);
+    radix_pass(to, from, count, shift + RADIX_BITS);
+    radix_pass(from, to, count, shift + 2 * RADIX_BITS);
+}
+
+/* Sorts hashes with equal lower bits, which are adjacent, by the others. Few hashes have equal ones
+ * unless they are equal, so moves are few; returns false if they are not. */
+static bool sort_runs(uint64_t *hashes, uint64_t count)
+{
+    uint64_t moves = 0;
+    for (uint64_t i = 1; i < count; i++) {
+        const uint64_t hash = hashes[i];
+        uint64_t at = i;
+        for (; at > 0 && hashes[at - 1] > hash && (hashes[at - 1] ^ hash) << (64 - SORT_BITS) == 0;
+             at--)
+            hashes[at] = hashes[at - 1];
+        hashes[at] = hash;
+        moves += i - at;
+        if (moves > 2 * count) return false;
+    }
+    return true;
+}
+
 uint64_t fuse_sort_unique(uint64_t *hashes, uint64_t count, uint64_t *scratch)
 {
-    uint64_t *from = hashes, *to = scratch, kept = 0;
+    const uint64_t *sorted = scratch;
+    uint64_t kept = 0;
     assert(count <= UINT32_MAX);
-    for (uint32_t shift = 0; shift < 64; shift += RADIX_BITS) {
-        radix_pass(from, to, count, shift);
-        uint64_t *other = from;
-        from = to;
-        to = other;
+    radix_sort(hashes, scratch, count, 0);
+    if (!sort_runs(scratch, count)) { /* by the upper bits first */
+        radix_sort(scratch, hashes, count, 64 - SORT_BITS);
+        radix_sort(hashes, scratch, count, 0);
     }
-    static_assert((64 + RADIX_BITS - 1) / RADIX_BITS % 2 == 0, "the last pass writes to `hashes`");
-    assert(from == hashes);
     for (uint64_t i = 0; i < count; i++) {
-        hashes[kept] = hashes[i];
-        kept += i + 1 == count || hashes[i] != hashes[i + 1];
+        hashes[kept] = sorted[i];
+        kept += i + 1 == count || sorted[i] != sorted[i + 1];
     }
     return kept;
 }
@@ -298,11 +324,6 @@ bool fuse_is_shard_valid(enum bloom_layout layout, const uint8_t *shard, uint64_
            size == FUSE_HEAD + count * fuse_width(layout);
 }
 
-static inline uint64_t shard_begin(const uint8_t *bits, uint64_t shards, uint32_t i)
-{
-    return i == 0 ? FUSE_FIRST + FUSE_ENTRY * shards : get_u64(bits + FUSE_FIRST + FUSE_ENTRY * (i - 1));
-}
-
 bool fuse_is_valid(const struct bloom_params *params, const uint8_t *bits)
 {
     const uint64_t size = bloom_bytes(params->m);
@@ -323,14 +344,6 @@ bool fuse_is_valid(const struct bloom_params *params, const uint8_t *bits)
     return begin == size && ids == params->n;
 }
 
-uint64_t fuse_ids(const uint8_t *bits)
-{
-    uint64_t ids = 0;
-    for (uint64_t i = 0; i < get_u64(bits); i++)
-        ids += get_u64(bits + FUSE_FIRST + FUSE_ENTRY * i + 8);
-    return ids;
-}
-
 /* ---- look-ups ---- */
 
 struct fuse_probe {
@@ -340,9 +353,7 @@ struct fuse_probe {
 
 static inline struct fuse_probe probe_of_hash(const uint8_t *bits, uint64_t hash)
 {
-    const uint64_t shards = get_u64(bits);
-    const uint8_t *shard =
-        bits + shard_begin(bits, shards, shards == 1 ? 0 : fuse_shard_of(hash, shards));
+    const uint8_t *shard = fuse_shard_at(bits, hash);
     const uint64_t h = mix(hash, get_u64(shard));
     struct fuse_probe probe = {.cells = shard + FUSE_HEAD, .print = fingerprint(h)};
     positions(h, get_u32(shard + 8), get_u32(shard + 16), probe.at);
@@ -363,9 +374,10 @@ bool fuse_contains_hash(enum bloom_layout layout, const uint8_t *bits, uint64_t 
     return test_probe(&probe, fuse_width(layout));
 }
 
-static inline __attribute__((always_inline)) void
-contains_with_width(const struct bloom_set *set, const struct bloom_rows *rows, uint8_t *out_hit,
-                    uint32_t width)
+static inline __attribute__((always_inline)) void contains_with_width(const struct bloom_set *set,
+                                                                      const struct bloom_rows *rows,
+                                                                      uint8_t *out_hit,
+                                                                      uint32_t width)
 {
     struct fuse_probe probe[BLOOM_GROUP];
     for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {

@@ -24,8 +24,7 @@ enum {
     FUSE_IDS_MAX = 1 << 27, /* of a shard */
     FUSE_ENTRY = 16,        /* bytes of the directory for each shard, after FUSE_FIRST */
     FUSE_FIRST = 8,
-    FUSE_HEAD = 28, /* bytes of a shard before its fingerprints */
-    FUSE_MEMORY_PER_ID = 40
+    FUSE_HEAD = 28 /* bytes of a shard before its fingerprints */
 };
 
 /* Bytes of a fingerprint. */
@@ -46,7 +45,8 @@ uint64_t fuse_shard_bytes(enum bloom_layout layout, uint64_t ids);
  * the others. */
 uint64_t fuse_planned_bytes(enum bloom_layout layout, uint64_t n);
 
-/* Sorts hashes and removes equal ones; `scratch` has as many. Returns how many remain. */
+/* Sorts hashes, by their lower 33 bits and then by the others, and removes equal ones; `scratch`
+ * has as many. Returns how many remain. */
 uint64_t fuse_sort_unique(uint64_t *hashes, uint64_t count, uint64_t *scratch);
 
 /* Solves the shard of these hashes, which are sorted and differ. `memory` has fuse_solve_memory
@@ -61,8 +61,17 @@ bool fuse_is_valid(const struct bloom_params *params, const uint8_t *bits);
 /* Checks one shard. */
 bool fuse_is_shard_valid(enum bloom_layout layout, const uint8_t *shard, uint64_t size);
 
-/* Of a valid filter. */
-uint64_t fuse_ids(const uint8_t *bits);
+/* Of a valid filter: where the shard of a hash begins. */
+static inline const uint8_t *fuse_shard_at(const uint8_t *bits, uint64_t hash)
+{
+    uint64_t shards, begin;
+    __builtin_memcpy(&shards, bits, sizeof shards);
+    const uint32_t shard = fuse_shard_of(hash, shards);
+    if (shard == 0) return bits + FUSE_FIRST + FUSE_ENTRY * shards;
+    __builtin_memcpy(&begin, bits + FUSE_FIRST + FUSE_ENTRY * (shard - 1), sizeof begin);
+    return bits + begin;
+}
+
 bool fuse_contains_hash(enum bloom_layout layout, const uint8_t *bits, uint64_t hash);
 
 #endif

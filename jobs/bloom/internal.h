@@ -169,6 +169,7 @@ void bloom_row_indexes(const struct bloom_set *set, const struct bloom_rows *row
 #if BLOOM_LANES
 extern const struct bloom_kernel bloom_kernel_avx2;
 extern const struct bloom_kernel bloom_kernel_avx512;
+extern const struct bloom_kernel bloom_kernel_fuse_avx512;
 extern const struct bloom_kernel bloom_blocks_avx2;
 extern const struct bloom_kernel bloom_blocks_avx512;
 #endif

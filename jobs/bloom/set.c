@@ -117,6 +117,9 @@ void bloom_force_level(struct bloom_set *set, enum bloom_level level)
     bool blocks = bloom_has_blocks(set->layout);
     if (bloom_is_fuse(set->layout)) {
         set->kernel = &bloom_kernel_fuse;
+#if BLOOM_LANES
+        if (level == BLOOM_AVX512) set->kernel = &bloom_kernel_fuse_avx512;
+#endif
         return;
     }
     set->kernel = blocks ? &bloom_blocks_scalar : &bloom_kernel_scalar;

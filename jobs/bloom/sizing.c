@@ -221,8 +221,7 @@ enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_
     double m = (double)n * sizing->bits, k = sizing->k;
     if (sizing->p > 0) m = bits_for_ids_and_rate((double)n, sizing->p);
     if (sizing->p > 0) bloom_class_size(sizing->scheme, (double)n, sizing->p, &m, &k);
-    if (bloom_is_fuse(sizing->layout))
-        m = (double)fuse_planned_bytes(sizing->layout, n) * 8;
+    if (bloom_is_fuse(sizing->layout)) m = (double)fuse_planned_bytes(sizing->layout, n) * 8;
     m = ceil(m / unit) * unit;
     if (m > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
     if (!(k <= BLOOM_K_MAX)) return BLOOM_ERR_K;

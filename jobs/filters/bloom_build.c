@@ -198,7 +198,8 @@ static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rd
         return bloom_add_pipeline(lines, built_filters(p), &p->sizes, &p->fields,
                                   glint_job_given(p->args, "strict"));
     }
-    if (bloom_is_fuse(p->sizes.params[0].layout)) return fuse_pipeline(lines, &p->sizes, &p->fields);
+    if (bloom_is_fuse(p->sizes.params[0].layout))
+        return fuse_pipeline(lines, &p->sizes, &p->fields);
     if (p->strategy == BUILD_IDS)
         return ids_build_filters(lines, &p->source, &p->fields, &p->sizing);
     if (p->strategy == BUILD_SEGMENTS)
@@ -383,12 +384,13 @@ static const struct glint_job_option options[] = {
 const struct glint_job bloom_build_job = {
     .name = "bloom-build",
     .summary = "build a Bloom filter per key",
-    .help = "P is the false positive probability, COUNTS the output of count-keys for INPUT. With "
-            "--params PARAMS, the only arguments are INPUT OUTPUT, and each key has the n, m and k "
-            "that the job params saved for it. Saves the filters as msgpack; docs/filter-format.md "
-            "describes the file. Filters that do not fit in a slot's memory are saved in segments "
-            "(--strategy segments), which bloom-test and glint filter can read. The layouts fuse8 "
-            "and fuse16 have fewer bits for P of at least 1/256 and 1/65536, and cannot be changed.",
+    .help =
+        "P is the false positive probability, COUNTS the output of count-keys for INPUT. With "
+        "--params PARAMS, the only arguments are INPUT OUTPUT, and each key has the n, m and k "
+        "that the job params saved for it. Saves the filters as msgpack; docs/filter-format.md "
+        "describes the file. Filters that do not fit in a slot's memory are saved in segments "
+        "(--strategy segments), which bloom-test and glint filter can read. The layouts fuse8 "
+        "and fuse16 have fewer bits for P of at least 1/256 and 1/65536, and cannot be changed.",
     .positional = {"P", "INPUT", "COUNTS", "OUTPUT"},
     .positional_min = 2,
     .optional_with = "params|like|add-to",

@@ -278,8 +278,7 @@ static int collect_filter(struct filter_loader *c, const struct glint_record *re
     if (c->heads.count > 0)
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
                                        "it is whole, but other filters are in segments");
-    if (!c->started &&
-        (size_filters_of_keys(c, &filter.params) != 0 || begin_filters(c) != 0))
+    if (!c->started && (size_filters_of_keys(c, &filter.params) != 0 || begin_filters(c) != 0))
         return glint_error(c->g)->code;
     int r = find_and_check_filter(c, record, key, &filter.params, &number);
     if (r != 0) return r;

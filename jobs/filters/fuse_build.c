@@ -146,9 +146,8 @@ struct solve_state {
     struct shard_numbers numbers;
     uint32_t key; /* of the current shard */
     uint64_t count, room;
-    uint64_t *hashes; /* [room], then scratch of as many */
-    uint8_t *solve;
-    uint64_t solve_size;
+    uint64_t *hashes; /* [room] */
+    uint8_t *solve;   /* scratch for sorting and solving `room` hashes, and the result */
 };
 
 static int fuse_solve_init(struct glint_task *task, void *state)
@@ -163,22 +162,37 @@ static int fuse_solve_begin(struct glint_task *task, void *state, const union gl
     return key_of_shard(task, &s->numbers, key->i64, &s->key);
 }
 
+static uint64_t solve_bytes(enum bloom_layout layout, uint64_t room)
+{
+    const uint64_t solve = fuse_solve_memory(room);
+    assert(solve >= room * HASH_BYTES);
+    return solve + RECORD_HEAD + fuse_shard_bytes(layout, room);
+}
+
+static uint64_t sort_hashes(struct solve_state *s)
+{
+    return fuse_sort_unique(s->hashes, s->count, (uint64_t *)(void *)s->solve);
+}
+
 /* Makes room for one more hash: by removing equal ones, or by a larger array. */
 static int make_room_for_hash(struct glint_task *task, struct solve_state *s)
 {
     if (s->count < s->room) return 0;
-    if (s->count > 0) s->count = fuse_sort_unique(s->hashes, s->count, s->hashes + s->room);
+    if (s->count > 0) s->count = sort_hashes(s);
     if (s->count < s->room - s->room / 8) return 0;
+    const enum bloom_layout layout = s->numbers.sizes.params[s->key].layout;
     const uint64_t planned = shard_room(s->numbers.sizes.params[s->key].n);
     const uint64_t more = planned > s->room ? planned : s->room + s->room / 2;
-    uint64_t *hashes = more <= FUSE_IDS_MAX ? glint_scratch(task, 2 * HASH_BYTES * more) : NULL;
-    if (hashes == NULL)
+    uint64_t *hashes = more <= FUSE_IDS_MAX ? glint_scratch(task, HASH_BYTES * more) : NULL;
+    uint8_t *solve = hashes != NULL ? glint_scratch(task, solve_bytes(layout, more)) : NULL;
+    if (solve == NULL)
         return glint_fail(task, GLINT_E_NO_MEMORY, "count the ids of INPUT with count-keys",
                           "a shard of the filter has more than %llu ids, of %llu in the filter",
                           (unsigned long long)s->count,
                           (unsigned long long)s->numbers.sizes.params[s->key].n);
     if (s->count > 0) memcpy(hashes, s->hashes, s->count * HASH_BYTES);
     s->hashes = hashes;
+    s->solve = solve;
     s->room = more;
     return 0;
 }
@@ -208,16 +222,13 @@ static int fuse_solve_emit(struct glint_task *task, void *state, const union gli
 {
     struct solve_state *s = state;
     const enum bloom_layout layout = s->numbers.sizes.params[s->key].layout;
-    const uint64_t ids = fuse_sort_unique(s->hashes, s->count, s->hashes + s->room);
-    const uint64_t size = fuse_shard_bytes(layout, ids), memory = fuse_solve_memory(ids);
+    const uint64_t ids = s->count > 0 ? sort_hashes(s) : 0;
+    const uint64_t size = fuse_shard_bytes(layout, ids);
     const uint64_t head[] = {(uint64_t)key->i64 - s->numbers.first[s->key], ids, size};
     static_assert(sizeof head == RECORD_HEAD, "number, ids, size");
-    if (memory + RECORD_HEAD + size > s->solve_size) {
-        s->solve_size = memory + RECORD_HEAD + size + size / 16;
-        s->solve = glint_scratch(task, s->solve_size);
-    }
-    if (s->solve == NULL) return GLINT_E_NO_MEMORY;
-    uint8_t *record = s->solve + memory;
+    if (ids == 0) return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a shard without hashes");
+    uint8_t *record = s->solve + fuse_solve_memory(s->room);
+    assert(ids <= s->room);
     memcpy(record, head, sizeof head);
     if (!fuse_solve(layout, s->hashes, ids, s->solve, record + RECORD_HEAD))
         return glint_fail(task, GLINT_E_FILTER_LIMIT, "use another layout, or --scheme wide",
@@ -400,8 +411,7 @@ int fuse_check_memory(struct glint *g, const struct sizes *sizes)
     for (uint32_t i = 0; i < sizes->count; i++) {
         const struct bloom_params *p = &sizes->params[i];
         const uint64_t room = shard_room(p->n), filter = bloom_bytes(p->m) + bloom_bytes(p->m) / 64;
-        const uint64_t solve = 2 * HASH_BYTES * room + fuse_solve_memory(room) +
-                               fuse_shard_bytes(p->layout, room);
+        const uint64_t solve = HASH_BYTES * room + solve_bytes(p->layout, room);
         need = need > solve ? need : solve;
         need = need > filter ? need : filter;
         shards += fuse_shards(p->n);

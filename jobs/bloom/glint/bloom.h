@@ -71,9 +71,9 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_SEEDED = -33,    /* invalid seeds for the scheme */
     GLINT_BLOOM_ERR_COLUMN = -34,    /* an id of a column is not inside its data */
     GLINT_BLOOM_ERR_ID_TYPE = -35,   /* unknown type of ids, or the scheme has no rule for it */
-    GLINT_BLOOM_ERR_ID_SIZE = -36,   /* an id is not as many bytes as the type of the filter's ids */
-    GLINT_BLOOM_ERR_STATIC = -37,    /* filters of fuse layouts are built by jobs, never changed */
-    GLINT_BLOOM_ERR_SHARDS = -38     /* the shards of a fuse filter do not fit its size or its ids */
+    GLINT_BLOOM_ERR_ID_SIZE = -36, /* an id is not as many bytes as the type of the filter's ids */
+    GLINT_BLOOM_ERR_STATIC = -37,  /* filters of fuse layouts are built by jobs, never changed */
+    GLINT_BLOOM_ERR_SHARDS = -38   /* the shards of a fuse filter do not fit its size or its ids */
 };
 
 /* Returns a text without a final period, for any number. */
