@@ -17,9 +17,9 @@ enum {
     ARITY = 3,
     SEGMENT_MAX = 1 << 18,
     TRIES = 1000,
-    RADIX_BITS = 11,
+    RADIX_BITS = 13,
     RADIX = 1 << RADIX_BITS,
-    SORT_BITS = 3 * RADIX_BITS,
+    SORT_BITS = 2 * RADIX_BITS,
     COUNT_STEP = 4, /* of a cell's counter, whose lowest 2 bits are a sum of positions */
     BLOCKS_LOG2_MAX = 11
 };
@@ -121,15 +121,6 @@ static void radix_pass(const uint64_t *from, uint64_t *to, uint64_t count, uint3
     for (uint64_t i = 0; i < count; i++) to[starts[from[i] >> shift & (RADIX - 1)]++] = from[i];
 }
 
-/* Sorts `from` by SORT_BITS bits, and leaves the result in `to`. */
-static void radix_sort(uint64_t *from, uint64_t *to, uint64_t count, uint32_t shift)
-{
-    static_assert(SORT_BITS == 3 * RADIX_BITS, "three passes");
-    radix_pass(from, to, count, shift);
-    radix_pass(to, from, count, shift + RADIX_BITS);
-    radix_pass(from, to, count, shift + 2 * RADIX_BITS);
-}
-
 /* Sorts hashes with equal lower bits, which are adjacent, by the others. Few hashes have equal ones
  * unless they are equal, so moves are few; returns false if they are not. */
 static bool sort_runs(uint64_t *hashes, uint64_t count)
@@ -150,17 +141,22 @@ static bool sort_runs(uint64_t *hashes, uint64_t count)
 
 uint64_t fuse_sort_unique(uint64_t *hashes, uint64_t count, uint64_t *scratch)
 {
-    const uint64_t *sorted = scratch;
     uint64_t kept = 0;
     assert(count <= UINT32_MAX);
-    radix_sort(hashes, scratch, count, 0);
-    if (!sort_runs(scratch, count)) { /* by the upper bits first */
-        radix_sort(scratch, hashes, count, 64 - SORT_BITS);
-        radix_sort(hashes, scratch, count, 0);
+    static_assert(SORT_BITS == 2 * RADIX_BITS && 5 * RADIX_BITS >= 64, "two passes, or five");
+    radix_pass(hashes, scratch, count, 0);
+    radix_pass(scratch, hashes, count, RADIX_BITS);
+    if (!sort_runs(hashes, count)) { /* by the upper bits first */
+        radix_pass(hashes, scratch, count, 2 * RADIX_BITS);
+        radix_pass(scratch, hashes, count, 3 * RADIX_BITS);
+        radix_pass(hashes, scratch, count, 4 * RADIX_BITS);
+        radix_pass(scratch, hashes, count, 0);
+        radix_pass(hashes, scratch, count, RADIX_BITS);
+        memcpy(hashes, scratch, count * sizeof *hashes);
     }
     for (uint64_t i = 0; i < count; i++) {
-        hashes[kept] = sorted[i];
-        kept += i + 1 == count || sorted[i] != sorted[i + 1];
+        hashes[kept] = hashes[i];
+        kept += i + 1 == count || hashes[i] != hashes[i + 1];
     }
     return kept;
 }

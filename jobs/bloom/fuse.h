@@ -45,7 +45,7 @@ uint64_t fuse_shard_bytes(enum bloom_layout layout, uint64_t ids);
  * the others. */
 uint64_t fuse_planned_bytes(enum bloom_layout layout, uint64_t n);
 
-/* Sorts hashes, by their lower 33 bits and then by the others, and removes equal ones; `scratch`
+/* Sorts hashes, by their lower 26 bits and then by the others, and removes equal ones; `scratch`
  * has as many. Returns how many remain. */
 uint64_t fuse_sort_unique(uint64_t *hashes, uint64_t count, uint64_t *scratch);
 
