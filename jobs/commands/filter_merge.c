@@ -76,7 +76,13 @@ static int set_mismatch_error(struct merge *m, const struct filter_record *recor
 static int unite_records(struct merge *m, struct filter_record *into, struct filter_record *from)
 {
     struct bloom_params *params = &into->filter.params;
-    if (bloom_union(&into->filter, &from->filter) != BLOOM_OK)
+    const enum bloom_result result = bloom_union(&into->filter, &from->filter);
+    if (bloom_is_fuse(params->layout) || result == BLOOM_ERR_STATIC)
+        return error_set(&m->error, GLINT_E_FILTER_MISMATCH,
+                         "build it again, from the rows of both", "%s, byte %llu: key %s: %s",
+                         from->path, (unsigned long long)from->offset, from->key.text,
+                         bloom_strerror(BLOOM_ERR_STATIC));
+    if (result != BLOOM_OK)
         return set_mismatch_error(m, from,
                                   "its scheme, layout, seeds, type of ids, m or k are others");
     if (from->filter.params.n > params->n) params->n = from->filter.params.n;

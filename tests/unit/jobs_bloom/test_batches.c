@@ -195,7 +195,7 @@ Test(batches, every_level_gives_the_same_bits_per_layout)
 {
     static const uint64_t large[] = {40000000, 12345678, 30000001};
     for (int scheme = BLOOM_WIDE; scheme <= BLOOM_XXH64; scheme++) {
-        for (int layout = BLOOM_BLOCK512; layout < BLOOM_LAYOUTS; layout++) {
+        for (int layout = BLOOM_BLOCK512; layout <= BLOOM_SPLIT_BLOCK; layout++) {
             bool split = layout == BLOOM_SPLIT_BLOCK;
             for (uint32_t k = split ? 8 : 1; k <= (split ? 8 : BLOOM_K_MAX_512); k += 5) {
                 for (uint32_t filters = 1; filters <= 20; filters += filters == 1 ? 15 : 4) {

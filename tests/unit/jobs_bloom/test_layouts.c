@@ -31,11 +31,14 @@ Test(layouts, only_matching_schemes_are_accepted)
             struct bloom_params params = {
                 (enum bloom_scheme)scheme, 1,    512, layout == BLOOM_CLASSIC ? 4 : 8,
                 (enum bloom_layout)layout, NULL, {0}, 0};
+            const bool fuse = bloom_is_fuse(params.layout);
+            if (fuse) params.k = BLOOM_K_FUSE;
             struct bloom_sizing sizing;
             cr_assert_eq(bloom_params_check(&params), expected);
             cr_assert_eq(bloom_sizing_for_rate(params.scheme, params.layout, 0.1, &sizing),
                          expected);
-            cr_assert_eq(bloom_sizing_for_bits(params.scheme, params.layout, 8, &sizing), expected);
+            cr_assert_eq(bloom_sizing_for_bits(params.scheme, params.layout, 8, &sizing),
+                         fuse && fits ? BLOOM_ERR_STATIC : expected);
         }
     }
 }
@@ -57,6 +60,12 @@ Test(layouts, out_of_bounds_parameters_are_rejected)
         {{BLOOM_XXH64, 1, 512, 0, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_ERR_K_LAYOUT},
         {{BLOOM_XXH64, 0, 512, 6, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_ERR_N},
         {{BLOOM_XXH64, 1, 1ull << 36, 6, BLOOM_BLOCK512, NULL, {0}, 0}, BLOOM_ERR_M},
+        {{BLOOM_XXH64, 1, 512, 3, BLOOM_FUSE8, NULL, {0}, 0}, BLOOM_OK},
+        {{BLOOM_XXH64, 1, 512, 4, BLOOM_FUSE8, NULL, {0}, 0}, BLOOM_ERR_K_LAYOUT},
+        {{BLOOM_XXH64, 1, 512, 2, BLOOM_FUSE16, NULL, {0}, 0}, BLOOM_ERR_K_LAYOUT},
+        {{BLOOM_XXH64, 1, 513, 3, BLOOM_FUSE16, NULL, {0}, 0}, BLOOM_ERR_BLOCKS},
+        {{BLOOM_XXH64, 1, 1ull << 36, 3, BLOOM_FUSE16, NULL, {0}, 0}, BLOOM_ERR_M},
+        {{BLOOM_SPARK, 1, 512, 3, BLOOM_FUSE8, NULL, {0}, 0}, BLOOM_ERR_PAIR},
         {{BLOOM_XXH64, 1, 512, 6, BLOOM_LAYOUTS, NULL, {0}, 0}, BLOOM_ERR_LAYOUT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -137,7 +146,7 @@ Test(layouts, add_sets_exactly_the_indexes)
 {
     struct sample sample;
     sample_init(&sample, 300, 0, 40, 1, 22);
-    for (int layout = BLOOM_BLOCK512; layout < BLOOM_LAYOUTS; layout++) {
+    for (int layout = BLOOM_BLOCK512; layout <= BLOOM_SPLIT_BLOCK; layout++) {
         struct bloom_params params = {BLOOM_XXH64, 1,   512 * 7, 8, (enum bloom_layout)layout,
                                       NULL,        {0}, 0};
         struct bloom_filter filter;
@@ -219,7 +228,7 @@ Test(layouts, expected_rate_is_the_poisson_mixture)
 Test(layouts, sizes_meet_the_requested_rate)
 {
     static const double rates[] = {0.5, 0.2, 0.1, 0.05, 0.01, 0.001, 1e-4, 1e-5, 1e-6};
-    for (int layout = BLOOM_BLOCK512; layout < BLOOM_LAYOUTS; layout++) {
+    for (int layout = BLOOM_BLOCK512; layout <= BLOOM_SPLIT_BLOCK; layout++) {
         for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
             struct bloom_sizing sizing;
             struct bloom_params params;
@@ -309,7 +318,7 @@ Test(layouts, sizes_follow_bits_per_id)
 
 Test(layouts, id_count_is_estimated_from_bits)
 {
-    for (int layout = 0; layout < BLOOM_LAYOUTS; layout++) {
+    for (int layout = 0; layout <= BLOOM_SPLIT_BLOCK; layout++) {
         struct bloom_params params = {BLOOM_WIDE, 20000, 512 * 400, 8, (enum bloom_layout)layout,
                                       NULL,       {0},   0};
         struct bloom_filter filter;
@@ -348,7 +357,7 @@ static uint8_t *encoded(enum bloom_layout layout, uint64_t *out_size)
 
 Test(layouts, file_round_trips_and_damage_is_rejected)
 {
-    for (int layout = BLOOM_BLOCK512; layout < BLOOM_LAYOUTS; layout++) {
+    for (int layout = BLOOM_BLOCK512; layout <= BLOOM_SPLIT_BLOCK; layout++) {
         uint64_t size, used;
         uint8_t *data = encoded((enum bloom_layout)layout, &size);
         struct bloom_filter view;

@@ -98,7 +98,7 @@ Test(rates, classic_layout_meets_predicted_rate)
 Test(rates, block_layouts_meet_predicted_rate)
 {
     for (int scheme = BLOOM_WIDE; scheme <= BLOOM_XXH64; scheme++)
-        for (int layout = BLOOM_BLOCK512; layout < BLOOM_LAYOUTS; layout++)
+        for (int layout = BLOOM_BLOCK512; layout <= BLOOM_SPLIT_BLOCK; layout++)
             for (int i = 0; i < 3; i++)
                 check((enum bloom_scheme)scheme, (enum bloom_layout)layout, rates[i]);
 }

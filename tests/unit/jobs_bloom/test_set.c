@@ -158,7 +158,7 @@ Test(set, each_wrong_field_has_its_error)
                    {18, 1, BLOOM_ERR_COUNT},
                    {17, 0x01, BLOOM_ERR_TRUNCATED},
                    {20, 1, BLOOM_ERR_PAIR},
-                   {20, 3, BLOOM_ERR_LAYOUT},
+                   {20, BLOOM_LAYOUTS, BLOOM_ERR_LAYOUT},
                    {32, 0, BLOOM_ERR_N},
                    {43, 0x80, BLOOM_ERR_M},
                    {42, 1, BLOOM_ERR_TRUNCATED},
