@@ -126,6 +126,25 @@ class Run(unittest.TestCase):
                 again.add_many(ids)
                 self.assertEqual(again, filters[2])
 
+    def test_fuse_filters_are_read_and_never_changed(self):
+        ids, others = ([f"{word}{i:06d}" for i in range(3000)] for word in ("tt", "nn"))
+        table = self.work / "table"
+        table.write_text("".join(f"{i}\t7\n" for i in ids))
+        glint.run("count-keys", table, self.work / "counts")
+        built = glint.run("bloom-build", 0.1, table, self.work / "counts", self.work / "fuse",
+                          layout="fuse8")
+        fuse = built.outputs[0].filters(mmap=True)[7]
+        self.assertEqual((fuse.layout, fuse.scheme, fuse.n), ("fuse8", "xxh64", len(ids)))
+        self.assertTrue(all(fuse.contains_many(ids)) and all(i in fuse for i in ids))
+        self.assertLess(sum(fuse.contains_many(others)), len(others) / 50)
+        self.assertEqual(list(fuse.contains_many(others)), [i in fuse for i in others])
+        copy = glint.Bloom.from_bytes(fuse.to_bytes())
+        for change in (lambda: copy.add("a"), lambda: copy.add_many(["a"]), copy.clear,
+                       lambda: copy | copy, lambda: glint.Bloom(10, 0.1, layout="fuse8")):
+            with self.assertRaises(glint.Error) as raised:
+                change()
+            self.assertEqual(raised.exception.code, "E0804")
+
     # ---- errors
 
     def test_errors_have_all_parts(self):

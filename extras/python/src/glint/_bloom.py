@@ -19,7 +19,7 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 _CLOSED = "the filter is closed"
 _contains = lib.glint_bloom_contains
-_SCHEMES = {"classic": "wide", "block512": "xxh64", "split-block": "xxh64"}
+_SCHEMES = {"classic": "wide"}  # of the others xxh64
 
 
 # By id(), since filters have no hash. A child has no thread that would release their locks.
@@ -42,7 +42,8 @@ class Bloom:
 
     layout "split-block" is the fastest; "classic" takes the fewest bits for a small p, and is
     several times slower. scheme is how ids are hashed; docs/filter-format.md lists schemes.
-    bits_per_id replaces p.
+    bits_per_id replaces p. Filters of the layouts "fuse8" and "fuse16", which the job bloom-build
+    makes, are read like the others; they cannot be created or changed here.
 
     id_type makes ids values that are hashed as their bytes, as other systems hash numbers: "i32",
     "i64", "u64" (int), "f64" (float), "date", "timestamp" (datetime), "uuid", "decimal(P,S)",
@@ -79,7 +80,7 @@ class Bloom:
         hashed = ffi.new("enum glint_bloom_scheme *")
         check(lib.glint_bloom_layout_named(layout.encode(), chosen), layout,
               "layouts: classic, block512, split-block")
-        scheme = _SCHEMES[layout] if scheme is None else scheme
+        scheme = _SCHEMES.get(layout, "xxh64") if scheme is None else scheme
         check(lib.glint_bloom_scheme_named(scheme.encode(), hashed), scheme)
         params = ffi.new("struct glint_bloom_params *")
         if bits_per_id is None:

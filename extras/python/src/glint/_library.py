@@ -39,7 +39,9 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_SEEDED = -33,
     GLINT_BLOOM_ERR_COLUMN = -34,
     GLINT_BLOOM_ERR_ID_TYPE = -35,
-    GLINT_BLOOM_ERR_ID_SIZE = -36
+    GLINT_BLOOM_ERR_ID_SIZE = -36,
+    GLINT_BLOOM_ERR_STATIC = -37,
+    GLINT_BLOOM_ERR_SHARDS = -38
 };
 
 const char *glint_bloom_strerror(int result);
@@ -70,7 +72,9 @@ enum glint_bloom_scheme {
 enum glint_bloom_layout {
     GLINT_BLOOM_CLASSIC = 0,
     GLINT_BLOOM_BLOCK512 = 1,
-    GLINT_BLOOM_SPLIT_BLOCK = 2
+    GLINT_BLOOM_SPLIT_BLOCK = 2,
+    GLINT_BLOOM_FUSE8 = 3,
+    GLINT_BLOOM_FUSE16 = 4
 };
 
 const char *glint_bloom_scheme_name(enum glint_bloom_scheme scheme);
