@@ -121,7 +121,7 @@ static int choose_ids_strategy(struct build_plan *p)
 static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
 {
     const char *segment = glint_job_option(p->args, "segment-size");
-    if (bloom_is_fuse(p->sizes.params[0].layout)) return fuse_check_memory(p->g, &p->sizes);
+    if (bloom_is_fuse(p->sizing.layout)) return fuse_check_memory(p->g, &p->sizes);
     const struct estimate e = estimate_strategy_costs(p, lines);
     const uint64_t memory = glint_slot_memory(p->g);
     if (p->chosen) p->strategy = cheapest_strategy(&e, memory);
@@ -198,7 +198,7 @@ static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rd
         return bloom_add_pipeline(lines, built_filters(p), &p->sizes, &p->fields,
                                   glint_job_given(p->args, "strict"));
     }
-    if (bloom_is_fuse(p->sizes.params[0].layout))
+    if (bloom_is_fuse(p->sizing.layout))
         return fuse_pipeline(lines, &p->sizes, &p->fields);
     if (p->strategy == BUILD_IDS)
         return ids_build_filters(lines, &p->source, &p->fields, &p->sizing);

@@ -1,6 +1,6 @@
 /* Arbitrary bytes as a filter, a segment and a serialized set: either rejected, or usable and
  * encoded to exactly the same bytes. */
-#include "jobs/bloom/bloom.h"
+#include "jobs/bloom/fuse.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -48,8 +48,30 @@ static void blob(const uint8_t *data, size_t size)
     bloom_set_fini(&set);
 }
 
+/* A layout, n, and the bits of a fuse filter, which a checksum would hide: an exact copy, so that
+ * every look-up outside is found. */
+static void shards(const uint8_t *data, size_t size)
+{
+    struct bloom_params params = {.scheme = BLOOM_XXH64, .k = BLOOM_K_FUSE};
+    if (size < 1 + sizeof params.n + 1) return;
+    params.layout = data[0] % 2 == 0 ? BLOOM_FUSE8 : BLOOM_FUSE16;
+    memcpy(&params.n, data + 1, sizeof params.n);
+    const size_t head = 1 + sizeof params.n;
+    params.m = 8 * (size - head);
+    uint8_t *bits = malloc(size - head);
+    if (bits == NULL) abort();
+    memcpy(bits, data + head, size - head);
+    uint64_t found = 0;
+    for (uint64_t i = 0; fuse_is_valid(&params, bits) && i < 64; i++)
+        found += fuse_contains_hash(params.layout, bits, i * 0x9e3779b97f4a7c15u) +
+                 fuse_contains_hash(params.layout, bits, UINT64_MAX - i);
+    if (found > 128) abort();
+    free(bits);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    shards(data, size);
     file(data, size);
     segment(data, size);
     blob(data, size);
