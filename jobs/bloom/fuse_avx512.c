@@ -131,7 +131,8 @@ FUSE_FN void contains_with_width(const struct bloom_set *set, const struct bloom
         if (t < delay) continue;
         const struct probes *old = &ring[(t - delay) % BLOOM_RING];
         const uint32_t first = (t - delay) * BLOOM_GROUP;
-        const uint32_t hits = test_eight(old, 0, width) | test_eight(old, LANES, width) << LANES;
+        const uint32_t low = test_eight(old, 0, width), high = test_eight(old, LANES, width);
+        const uint32_t hits = low | high << LANES;
         for (uint32_t r = 0; r < BLOOM_GROUP && first + r < rows->rows; r++)
             out_hit[first + r] = hits >> r & 1;
     }
