@@ -259,6 +259,12 @@ struct glint_column_part glint_find_column_part(struct glint_rdd *lines, uint32_
 struct glint_rdd *glint_column_pairs(struct glint *g, const char *paths,
                                      const struct glint_column_pair *pair);
 
+/* Such files as blocks (glint_columns.h), (none, bytes): the columns with these names, in this
+ * order, or all of the files (NULL). Text and bytes are no views and no dictionaries, so that all
+ * blocks have one type. A block has at most `rows` rows; 0: about 1 MiB. */
+struct glint_rdd *glint_column_batches(struct glint *g, const char *paths,
+                                       const char *const *names, uint32_t count, uint32_t rows);
+
 /* Returns the first line that is not empty of all files, whole, as operators get it (a header
  * without nulls); empty if there is none, with an error set, and for a record of CSV that is a bad
  * row. The context, which owns the line, fails if the file cannot be read, the line is beyond

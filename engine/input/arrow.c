@@ -217,21 +217,21 @@ const char *arrow_field_read(const struct ArrowSchema *schema, struct arena *are
 #define VIEW_BYTES  16
 #define VIEW_INLINE 12
 
-static bool has_offsets(enum arrow_type type)
+bool arrow_has_offsets(enum arrow_type type)
 {
     return (type >= ARROW_UTF8 && type <= ARROW_LARGE_BINARY) || type == ARROW_LIST ||
            type == ARROW_LARGE_LIST || type == ARROW_MAP;
 }
 
-static bool has_large_offsets(enum arrow_type type)
+bool arrow_has_large_offsets(enum arrow_type type)
 {
     return type == ARROW_LARGE_UTF8 || type == ARROW_LARGE_BINARY || type == ARROW_LARGE_LIST;
 }
 
-static int64_t load_offset(enum arrow_type type, const void *offsets, int64_t i)
+int64_t arrow_offset(enum arrow_type type, const void *offsets, int64_t i)
 {
-    assert(has_offsets(type));
-    return has_large_offsets(type) ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
+    assert(arrow_has_offsets(type));
+    return arrow_has_large_offsets(type) ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
 }
 
 static uint32_t load_u32(const uint8_t *p)
@@ -241,13 +241,38 @@ static uint32_t load_u32(const uint8_t *p)
     return v;
 }
 
-/* Buffers that every array of the type has. */
-static int64_t buffers_of(enum arrow_type type)
+int64_t arrow_buffer_count(enum arrow_type type)
 {
     if (type == ARROW_NULL || type == ARROW_RUN_END) return 0;
     if (type == ARROW_STRUCT || type == ARROW_FIXED_LIST) return 1;
     if (type == ARROW_UTF8_VIEW || type == ARROW_BINARY_VIEW) return 3;
     return type >= ARROW_UTF8 && type <= ARROW_LARGE_BINARY ? 3 : 2;
+}
+
+uint32_t arrow_value_bits(const struct arrow_field *f)
+{
+    switch (f->type) {
+    case ARROW_BOOL: return 1;
+    case ARROW_I8:
+    case ARROW_U8: return 8;
+    case ARROW_I16:
+    case ARROW_U16:
+    case ARROW_F16: return 16;
+    case ARROW_I32:
+    case ARROW_U32:
+    case ARROW_F32:
+    case ARROW_DATE32:
+    case ARROW_TIME32: return 32;
+    case ARROW_I64:
+    case ARROW_U64:
+    case ARROW_F64:
+    case ARROW_DATE64:
+    case ARROW_TIME64:
+    case ARROW_TIMESTAMP:
+    case ARROW_DURATION: return 64;
+    case ARROW_DECIMAL: return f->width * 8;
+    default: return 0;
+    }
 }
 
 /* Checks that the offsets rise, from 0 on. `*out_end` is the last one. */
@@ -257,11 +282,11 @@ static const char *check_offsets(const struct arrow_field *f, const struct Arrow
     const void *offsets = a->buffers[1];
     *out_end = 0;
     if (offsets == NULL) return a->length == 0 ? NULL : "an array has no offsets";
-    int64_t before = load_offset(f->type, offsets, a->offset);
+    int64_t before = arrow_offset(f->type, offsets, a->offset);
     if (before < 0) return "an offset is below 0";
     bool falls = false;
     for (int64_t i = a->offset + 1; i <= a->offset + a->length; i++) {
-        const int64_t offset = load_offset(f->type, offsets, i);
+        const int64_t offset = arrow_offset(f->type, offsets, i);
         falls |= offset < before;
         before = offset;
     }
@@ -377,17 +402,17 @@ const char *arrow_array_check(const struct arrow_field *f, const struct ArrowArr
     int64_t end = 0;
     if (a->length < 0 || a->offset < 0 || a->length > INT64_MAX / 64 - a->offset)
         return "an array has an impossible length";
-    if (a->n_buffers < buffers_of(f->type) || (!views && a->n_buffers > buffers_of(f->type)))
+    if (a->n_buffers < arrow_buffer_count(f->type) || (!views && a->n_buffers > arrow_buffer_count(f->type)))
         return "an array has another number of buffers than its type";
     if (a->n_buffers > 0 && a->buffers == NULL) return "an array has no buffers";
     const char *problem = NULL;
     if (views)
         problem = check_views(a);
-    else if (has_offsets(f->type))
+    else if (arrow_has_offsets(f->type))
         problem = check_offsets(f, a, &end);
-    else if (a->length > 0 && buffers_of(f->type) == 2 && a->buffers[1] == NULL)
+    else if (a->length > 0 && arrow_buffer_count(f->type) == 2 && a->buffers[1] == NULL)
         problem = "an array has no values";
-    if (problem == NULL && end > 0 && buffers_of(f->type) == 3 && !views && a->buffers[2] == NULL)
+    if (problem == NULL && end > 0 && arrow_buffer_count(f->type) == 3 && !views && a->buffers[2] == NULL)
         problem = "an array has no values";
     if (problem == NULL) problem = check_children(f, a);
     if (problem == NULL && f->child_count > 0) problem = check_child_lengths(f, a, end);
@@ -451,8 +476,8 @@ struct glint_slice arrow_bytes(const struct arrow_field *f, const struct ArrowAr
         return (struct glint_slice){
             (const uint8_t *)a->buffers[2 + load_u32(view + 8)] + load_u32(view + 12), size};
     }
-    const int64_t start = load_offset(f->type, a->buffers[1], at);
-    const int64_t end = load_offset(f->type, a->buffers[1], at + 1);
+    const int64_t start = arrow_offset(f->type, a->buffers[1], at);
+    const int64_t end = arrow_offset(f->type, a->buffers[1], at + 1);
     /* Without any bytes there may be no buffer. */
     const uint8_t *data = a->buffers[2] != NULL ? a->buffers[2] : (const uint8_t *)"";
     return (struct glint_slice){data + start, (uint64_t)(end - start)};
@@ -690,8 +715,8 @@ static bool append_json_list(const struct arrow_field *f, const struct ArrowArra
     assert(f->child_count == 1);
     int64_t at = a->offset + row, from = at * f->width, to = from + f->width;
     if (f->type != ARROW_FIXED_LIST) {
-        from = load_offset(f->type, a->buffers[1], at);
-        to = load_offset(f->type, a->buffers[1], at + 1);
+        from = arrow_offset(f->type, a->buffers[1], at);
+        to = arrow_offset(f->type, a->buffers[1], at + 1);
     }
     bool ok = append_text(out, "[", 1);
     for (int64_t i = from; ok && i < to; i++)

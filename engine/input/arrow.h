@@ -68,6 +68,15 @@ enum { ARROW_DEPTH_MAX = 64, ARROW_FIELDS_MAX = 1 << 20 };
  * when out of memory. */
 const char *arrow_field_read(const struct ArrowSchema *schema, struct arena *arena,
                              struct arrow_field *out);
+/* Whether arrays have offsets, of 64 bits if `large`, and the i-th one. */
+bool arrow_has_offsets(enum arrow_type type);
+bool arrow_has_large_offsets(enum arrow_type type);
+int64_t arrow_offset(enum arrow_type type, const void *offsets, int64_t i);
+/* The number of buffers that every array of the type has; one of views may have more. */
+int64_t arrow_buffer_count(enum arrow_type type);
+/* Bits of a value in the second buffer; 0: it has no values of one size. */
+uint32_t arrow_value_bits(const struct arrow_field *field);
+
 /* Checks the shape of an array of this field, its buffers, offsets and indexes. Returns NULL, or
  * what is wrong (static). */
 const char *arrow_array_check(const struct arrow_field *field, const struct ArrowArray *array);

@@ -161,7 +161,7 @@ static int open_group(struct column_reader *r)
                                      .column_count = r->column_count,
                                      .columns = r->numbers,
                                      .dictionary = r->dictionary,
-                                     .batch_rows = ARRAY_ROWS,
+                                     .batch_rows = r->array_rows,
                                      .read_ahead = READ_AHEAD_BYTES};
     r->group++;
     if (r->file.library->read(r->file.file, &read, &r->stream, &e) != 0) {
@@ -267,7 +267,7 @@ const struct partition_column *column_reader_constant(const struct column_reader
 
 void column_reader_open(struct column_reader *r, struct glint_task *task, const struct split *split)
 {
-    *r = (struct column_reader){.task = task, .split = split};
+    *r = (struct column_reader){.task = task, .split = split, .array_rows = ARRAY_ROWS};
 }
 
 void column_reader_close(struct column_reader *r)

@@ -18,6 +18,7 @@ struct column_reader {
     bool open;
     const bool *wants_dictionary; /* the caller sets it: columns of the layout that are best read as
                                    * dictionaries, if they are stored so; NULL: none */
+    uint32_t array_rows;          /* of an array at most; the caller may set it */
     uint32_t column_count;        /* that are read */
     uint32_t *numbers;            /* of them in the file */
     uint32_t *found;              /* by column of the layout: in the file, or UINT32_MAX */
