@@ -30,6 +30,11 @@ int glint_columns_decode(struct glint_columns *columns, struct glint_error *erro
  * far as the interface tells sizes. Returns NULL with *error set: BAD_VALUE, NO_MEMORY. */
 struct glint_columns *glint_columns_adopt(const struct ArrowSchema *schema,
                                           struct ArrowArray *array, struct glint_error *error);
+/* The same of an array that stays the caller's, who keeps it as long as the columns and what was
+ * exported of them. */
+struct glint_columns *glint_columns_borrow(const struct ArrowSchema *schema,
+                                           const struct ArrowArray *array,
+                                           struct glint_error *error);
 void glint_columns_release(struct glint_columns *columns); /* NULL is fine */
 
 uint64_t glint_columns_rows(const struct glint_columns *columns);

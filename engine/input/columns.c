@@ -94,6 +94,28 @@ static bool copy_schema(struct arena *arena, const struct ArrowSchema *from,
     return copy_schema(arena, from->dictionary, out->dictionary);
 }
 
+/* Programs take a struct as a table only without an offset: its columns get it. */
+static bool move_offset(struct glint_columns *c)
+{
+    const uint64_t count = (uint64_t)c->array.n_children;
+    struct ArrowArray *columns = arena_alloc(&c->arena, count * sizeof *columns + 1);
+    struct ArrowArray **pointers = arena_alloc(&c->arena, count * sizeof *pointers + 1);
+    static const void *const no_buffer[1];
+    if (columns == NULL || pointers == NULL) return false;
+    for (uint64_t i = 0; i < count; i++) {
+        columns[i] = *c->array.children[i];
+        columns[i].offset += c->array.offset;
+        if (columns[i].length != c->array.length && columns[i].null_count > 0)
+            columns[i].null_count = -1;
+        columns[i].length = c->array.length;
+        pointers[i] = &columns[i];
+    }
+    c->array.children = pointers;
+    c->array.offset = c->array.null_count = 0;
+    c->array.buffers = (const void **)(void *)no_buffer;
+    return true;
+}
+
 /* Makes an array that is no struct its only column. */
 static const char *wrap_column(struct glint_columns *c)
 {
@@ -126,14 +148,13 @@ static const char *check_adopted(struct glint_columns *c)
     const bool nulls = problem == NULL && c->array.null_count != 0 && c->array.buffers[0] != NULL;
     for (int64_t row = 0; nulls && problem == NULL && row < c->array.length; row++)
         if (arrow_is_null(&c->field, &c->array, row)) problem = "a row is null";
-    return problem;
+    return problem == NULL && !move_offset(c) ? "out of memory" : problem;
 }
 
-struct glint_columns *glint_columns_adopt(const struct ArrowSchema *schema,
-                                          struct ArrowArray *array, struct glint_error *error)
+/* Takes the array, which has no `release` if it is borrowed. */
+static struct glint_columns *make_columns(const struct ArrowSchema *schema,
+                                          struct ArrowArray taken, struct glint_error *error)
 {
-    struct ArrowArray taken = *array;
-    array->release = NULL;
     struct glint_columns *c = mem_zalloc(sizeof *c);
     if (c == NULL) {
         if (taken.release != NULL) taken.release(&taken);
@@ -141,14 +162,32 @@ struct glint_columns *glint_columns_adopt(const struct ArrowSchema *schema,
     }
     atomic_init(&c->shares, 1);
     c->taken = taken;
-    const char *problem = taken.release == NULL ? "the array was released before"
-                                                : arrow_field_read(schema, &c->arena, &c->field);
+    const char *problem = arrow_field_read(schema, &c->arena, &c->field);
     if (problem == NULL && !copy_schema(&c->arena, schema, &c->schema)) problem = "out of memory";
     if (problem == NULL) problem = check_adopted(c);
     if (problem == NULL) return c;
     columns_invalid(error, problem);
     glint_columns_release(c);
     return NULL;
+}
+
+struct glint_columns *glint_columns_adopt(const struct ArrowSchema *schema,
+                                          struct ArrowArray *array, struct glint_error *error)
+{
+    const struct ArrowArray taken = *array;
+    array->release = NULL;
+    if (taken.release != NULL) return make_columns(schema, taken, error);
+    columns_invalid(error, "the array was released before");
+    return NULL;
+}
+
+struct glint_columns *glint_columns_borrow(const struct ArrowSchema *schema,
+                                           const struct ArrowArray *array,
+                                           struct glint_error *error)
+{
+    struct ArrowArray borrowed = *array;
+    borrowed.release = NULL;
+    return make_columns(schema, borrowed, error);
 }
 
 /* ---- What they are */

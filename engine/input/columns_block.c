@@ -218,7 +218,9 @@ static void put_array(struct block_writer *w, const struct ArrowSchema *s,
 {
     assert(first >= a->offset && first + count <= a->offset + a->length);
     const bool runs = f->type == ARROW_RUN_END;
-    const struct row_range r = {runs ? 0 : first / 8 * 8, runs ? first : first % 8, count};
+    struct row_range r = {runs ? 0 : first / 8 * 8, runs ? first : first % 8, count};
+    /* Programs take a struct as a table only without an offset. */
+    if (f->type == ARROW_STRUCT && !may_have_nulls(a)) r = (struct row_range){first, 0, count};
     if (w->problem == NULL) put_node(w, s, f, a, &r);
     if (w->problem == NULL && a->n_buffers > 0) put_validity(w, a, &r);
     struct part_rows rows = {0, 0};

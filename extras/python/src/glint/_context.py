@@ -95,7 +95,7 @@ class Context:
         minPartitions asks for more partitions than the size of the input gives; header skips the
         first line of each file."""
         _, lib = engine()
-        lines = self._rdd(lib.glint_text_file, self._open(), _paths(name))
+        lines = self._rdd(lib.glint_text_file, self._open(), path_list(name))
         if minPartitions is not None:
             lines._set("glint_with_partitions", positive(minPartitions))
         return lines._set("glint_with_header") if header else lines
@@ -104,22 +104,22 @@ class Context:
         """Lines split at the first separator, one ASCII character, into (key, value) of str."""
         _, lib = engine()
         mark = separator.encode("ascii")
-        return self._rdd(lib.glint_key_value_text_file, self._open(), _paths(name), mark)
+        return self._rdd(lib.glint_key_value_text_file, self._open(), path_list(name), mark)
 
     def wholeTextFiles(self, path: Paths) -> RDD:
         """(path, content) of each file, as str."""
         _, lib = engine()
-        return self._rdd(lib.glint_whole_text_files, self._open(), _paths(path))
+        return self._rdd(lib.glint_whole_text_files, self._open(), path_list(path))
 
     def binaryFiles(self, path: Paths) -> RDD:
         """(path, content) of each file, the content as bytes."""
         _, lib = engine()
-        return self._rdd(lib.glint_binary_files, self._open(), _paths(path))
+        return self._rdd(lib.glint_binary_files, self._open(), path_list(path))
 
     def binaryRecords(self, path: Paths, recordLength: int) -> RDD:
         """bytes, of this length each."""
         _, lib = engine()
-        return self._rdd(lib.glint_binary_records, self._open(), _paths(path), recordLength)
+        return self._rdd(lib.glint_binary_records, self._open(), path_list(path), recordLength)
 
     def range(
         self, start: int, end: Optional[int] = None, step: int = 1, numSlices: int = 1
@@ -332,7 +332,7 @@ def positive(count: int) -> int:
     return count
 
 
-def _paths(paths: Paths) -> bytes:
+def path_list(paths: Paths) -> bytes:
     """The list of paths that the library splits at commas."""
     if isinstance(paths, (str, bytes)):
         return cstring(paths)

@@ -94,6 +94,8 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
 struct glint_rdd *glint_whole_text_files(struct glint *g, const char *paths);
 struct glint_rdd *glint_binary_files(struct glint *g, const char *paths);
 struct glint_rdd *glint_binary_records(struct glint *g, const char *paths, uint64_t record_bytes);
+struct glint_rdd *glint_column_batches(struct glint *g, const char *paths,
+                                       const char *const *names, uint32_t count, uint32_t rows);
 struct glint_rdd *glint_range(struct glint *g, int64_t start, int64_t end, int64_t step,
                               uint32_t partitions);
 struct glint_rdd *glint_with_header(struct glint_rdd *lines);

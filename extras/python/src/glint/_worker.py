@@ -43,7 +43,7 @@ class Output:
     def __init__(self, file: int) -> None:
         self._file = open(file, "wb", READ_BYTES)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Any) -> None:
         try:
             self._file.write(data)
         except BrokenPipeError:
@@ -121,6 +121,27 @@ def read_bytes() -> Iterator[Iterable[Any]]:
     return ([value] for _, value in read_records())
 
 
+def read_batches() -> Iterator[Iterable[Any]]:
+    """Blocks of columns, as they are, into memory that they keep."""
+    from glint._blocks import Batch
+
+    file = open(0, "rb", READ_BYTES, closefd=False)
+
+    def fill(memory: memoryview) -> None:
+        while memory:
+            count = file.readinto(memory)
+            if not count:
+                raise EngineEnded
+            memory = memory[count:]
+
+    while len(head := file.read(HEAD.size)) == HEAD.size:
+        key, value = HEAD.unpack(head)
+        if key == SIZE_OF_END:
+            return
+        yield [Batch.read(value, fill)]
+    raise EngineEnded
+
+
 def read_zip() -> Iterator[Iterable[Any]]:
     """Two blocks, of the left and the right side, which have as many elements."""
     for key, value in read_records():
@@ -189,10 +210,18 @@ def write_pairs(out: Output, items: Iterable[tuple[bytes, bytes]], _: int) -> No
         write_record(out, key, value)
 
 
+def write_batches(out: Output, items: Iterable[Any], _: int) -> None:
+    for batch in items:
+        for block in batch.encode_parts():
+            out.write(HEAD.pack(0, len(block)))
+            out.write(block)
+
+
 READERS: dict[str, Callable[[], Iterator[Any]]] = {
     "text": read_text_blocks,
     "lines": read_raw_lines,
     "blocks": read_blocks,
+    "batches": read_batches,
     "text pairs": read_text_pairs,
     "binary pairs": read_binary_pairs,
     "bytes": read_bytes,
@@ -201,6 +230,7 @@ READERS: dict[str, Callable[[], Iterator[Any]]] = {
 }
 WRITERS: dict[str, Callable[[Output, Iterable[Any], int], None]] = {
     "blocks": write_blocks,
+    "batches": write_batches,
     "pairs": write_pairs,
 }
 

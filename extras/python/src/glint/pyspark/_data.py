@@ -14,11 +14,12 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Optional
 
 from .. import _alias
-from .._context import Context, cstring
+from .._blocks import Batch
+from .._context import Context, cstring, path_list
 from .._engine import engine
 from .._errors import Error
 from .._rdd import RDD as EngineRDD
@@ -165,7 +166,7 @@ class Workers:
         with open(path, "wb") as file:
             file.write(_pickle_job(job, function))
         made = self._pipe(data.rdd, self._parent(), [path], data.form, output)
-        result = Dataset(made, "buckets" if output == "pairs" else "blocks", data)
+        result = Dataset(made, "buckets" if output == "pairs" else output, data)
         weakref.finalize(result, _remove, path)
         return result
 
@@ -232,7 +233,7 @@ class Workers:
                  "cluster", "1"]
         made = self._pipe(data.rdd, ["{python}", "{glint}", version()], words, data.form, output,
                           lambda: shipping.arguments(text, names))
-        return Dataset(made, "buckets" if output == "pairs" else "blocks", data)
+        return Dataset(made, "buckets" if output == "pairs" else output, data)
 
     def unship(self, broadcast: Broadcast[Any]) -> None:
         if self.shipping is not None:
@@ -262,7 +263,36 @@ class Workers:
         del argv_list, worker_list, env_list, ok  # until the call has copied them
         return made
 
+    def column_files(self, paths: Any, columns: Optional[Sequence[str]], rows: int) -> Dataset:
+        """Blocks of columns (glint/_blocks.py), which the engine reads."""
+        ffi, lib = engine()
+        names = None if columns is None else [ffi.new("char[]", cstring(n)) for n in columns]
+        made = self.engine._rdd(
+            lib.glint_column_batches, self.engine._open(), path_list(paths),
+            ffi.NULL if names is None else ffi.new("char *[]", [*names, ffi.NULL]),
+            0 if columns is None else len(columns), rows)
+        return Dataset(made, "batches", origin="ColumnFileRDD")
+
     # ---- actions
+
+    def batches(self, data: Dataset) -> list[Batch]:
+        """Those of an RDD of blocks, as an action."""
+        ffi, lib = engine()
+        rows, record = ffi.new("struct glint_rows *"), ffi.new("struct glint_record *")
+
+        def each() -> list[Batch]:
+            self.engine._run(lib.glint_collect, data.rdd._pointer, rows)
+            found = []
+            for i in range(rows.count):
+                lib.glint_rows_records(rows, i, 1, record)
+                cell = record.value.bytes
+                found.append(Batch.decode(ffi.buffer(cell.data, cell.size)))
+            return found
+
+        try:
+            return list(self._action(each))
+        finally:
+            lib.glint_rows_free(rows)
 
     def collect(self, data: Dataset, most: int = -1) -> Iterator[Any]:
         """The elements; `most`: of at most so many records."""

@@ -14,7 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Optional
+from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
 from .accumulators import (
     COMPLEX_ACCUMULATOR_PARAM,
@@ -30,6 +30,9 @@ from .files import SparkFiles
 from .rdd import RDD
 from ._data import Dataset, Workers
 from ._saving import SavePart, read_pickle_part
+
+if TYPE_CHECKING:
+    from ._batches import BatchRDD
 
 VERSION = "4.3.0"  # of PySpark, whose interface this is
 defaults: dict[str, str] = {}  # settings of glint.submit
@@ -264,6 +267,34 @@ class SparkContext:
                  for n in sorted(os.listdir(one)) if not n.startswith(("_", "."))]
         return self.parallelize(paths, max(len(paths), 1)).flatMap(read_pickle_part)
 
+    def parquet(self, path: Any, columns: Optional[Sequence[str]] = None,
+                batchRows: int = 0) -> BatchRDD:
+        """The rows of Parquet or Arrow files, found by content, which glint's own library reads in
+        the tasks: these columns, or all. Elements are the values of the only column, or tuples;
+        mapBatches gets columns. A batch has about 1 MiB, or batchRows rows. PySpark's SparkContext
+        does not have it."""
+        from ._batches import BatchRDD
+
+        if isinstance(columns, str):
+            raise TypeError("columns is a list of names")
+        if columns is not None and len(columns) == 0:
+            raise ValueError("columns needs a name")
+        data = self._workers.column_files(_local(path), columns, batchRows)
+        return BatchRDD(self, lambda: data)
+
+    arrow = feather = parquet
+
+    def fromArrow(self, source: Any, numSlices: Optional[int] = None) -> BatchRDD:
+        """Rows of what has Arrow's C stream interface: tables and readers of pyarrow, DataFrames of
+        Polars and pandas, relations of DuckDB. A stream is read once, now; what exceeds half of
+        glint.memory is kept in a file. PySpark's SparkContext does not have it."""
+        from ._batches import StreamRDD
+
+        slices = self._parallelism if numSlices is None else int(numSlices)
+        if slices < 1:
+            raise ValueError("numSlices must be positive")
+        return StreamRDD(self, source, slices, _memory(self._conf.get("glint.memory")) // 2)
+
     def union(self, rdds: list[RDD]) -> RDD:
         some = list(rdds)
         while len(some) > 1:
@@ -460,6 +491,14 @@ def _slots(master: str) -> int:
         raise not_here(f"the master {master!r}", "Python functions run on local[N], local[*], "
                        "or glint://cluster.toml")
     return len(os.sched_getaffinity(0)) if found[1] == "*" else int(found[1])
+
+
+def _memory(text: Optional[str]) -> int:
+    """Of a size as --memory takes it, by default 1 GiB."""
+    found = re.fullmatch(r"(\d+)([KMGT]?)(?:i?B)?", (text or "").strip(), re.IGNORECASE)
+    if found is None:
+        return 1 << 30
+    return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[found[2].upper()]
 
 
 def _dumps(items: Sequence[Any]) -> bytes:

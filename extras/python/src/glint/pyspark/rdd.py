@@ -30,6 +30,7 @@ from .statcounter import StatCounter
 from .storagelevel import StorageLevel
 
 if TYPE_CHECKING:
+    from ._batches import BatchRDD
     from .context import SparkContext
 
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
@@ -55,7 +56,7 @@ class Partitioner:
         return self.partitionFunc(k) % self.numPartitions
 
 
-def _compose(first: Optional[Function], then: Function) -> Function:
+def compose(first: Optional[Function], then: Function) -> Function:
     if first is None:
         return then
     before = first
@@ -83,6 +84,7 @@ class RDD:
         self._function = function
         self.partitioner = partitioner
         self._made: Optional[Dataset] = None
+        self._computed: Optional[list[Any]] = None  # batches, for Arrow's stream interface
         self.is_cached = False
         self.is_checkpointed = False
         self._level = StorageLevel.NONE
@@ -113,12 +115,16 @@ class RDD:
             data = self._source()
             if self._function is not None:
                 data = self.ctx._workers.apply(data, self._function)
-            self._made = data
-            if self._name is not None:
-                data.rdd.setName(self._name)
-            if self.is_cached:
-                self._persist()
+            self._keep(data)
+        assert self._made is not None
         return self._made
+
+    def _keep(self, data: Dataset) -> None:
+        self._made = data
+        if self._name is not None:
+            data.rdd.setName(self._name)
+        if self.is_cached:
+            self._persist()
 
     def _blocks(self, size: int = 0) -> Dataset:
         return self.ctx._workers.blocks(self._dataset(), size)
@@ -128,7 +134,7 @@ class RDD:
         partitioner = self.partitioner if preserves else None
         if self.is_cached or self.is_checkpointed or self._made is not None:
             return RDD(self.ctx, self._dataset, function, partitioner)
-        return RDD(self.ctx, self._source, _compose(self._function, function), partitioner)
+        return RDD(self.ctx, self._source, compose(self._function, function), partitioner)
 
     def _apply(self, function: Function, output: str = "blocks", block: int = 0) -> Dataset:
         """As _then, now."""
@@ -805,6 +811,50 @@ class RDD:
         bits = max(4, int(math.ceil(2 * math.log2(1.054 / relativeSD))))
         parts = self._values(lambda _, items: [registers_of(items, bits)])
         return estimate_distinct(bytes(map(max, *parts, bytes(1 << bits))), bits)
+
+    # ---- batches of columns (_batches.py), which PySpark's RDD does not have
+
+    def _batches(self) -> BatchRDD:
+        from ._batches import batch_rdd_of
+
+        return batch_rdd_of(self)
+
+    def mapBatches(self, f: Callable[[Any], Any], format: str = "arrow") -> BatchRDD:
+        """f gets batches of columns: a pyarrow.RecordBatch, a polars or pandas DataFrame, or for
+        "numpy" a dict of arrays; without a copy where the types allow it. It returns one, a table,
+        several of them, a dict of arrays, an array or a number (column "value"), or None. It is
+        not called for empty batches. Elements become columns as toArrow says."""
+        from ._batches import map_batches
+
+        return map_batches(self, f, format)
+
+    def toArrow(self) -> Any:
+        """A pyarrow.Table. Of elements, dicts have their columns, tuples the columns _1, _2, ...,
+        others one column, "value"."""
+        from ._batches import to_arrow
+
+        return to_arrow(self)
+
+    def toPandas(self) -> Any:
+        """A DataFrame of pandas, by pyarrow."""
+        return self.toArrow().to_pandas()
+
+    def toPolars(self) -> Any:
+        import polars
+
+        return polars.DataFrame(self)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Arrow's C stream interface, by which DuckDB, Polars and pyarrow read an RDD: an action
+        whose result is in memory."""
+        from ._batches import arrow_stream
+
+        return arrow_stream(self)
+
+    def __arrow_c_schema__(self) -> Any:
+        from ._batches import arrow_schema
+
+        return arrow_schema(self)
 
     def saveAsTextFile(self, path: str, compressionCodecClass: Optional[str] = None) -> None:
         self.ctx._save(self, path, save_text_part(compressionCodecClass))
