@@ -232,9 +232,10 @@ enum glint_column_format glint_probe_columns(struct glint *g, const char *paths)
 /* Columns of such files, by number from 0, in the order of glint_first_line. */
 struct glint_column_pair {
     uint32_t key;   /* GLINT_NO_COLUMN: pairs without a key */
-    uint32_t value; /* as text; GLINT_NO_COLUMN: an empty text */
+    uint32_t value; /* GLINT_NO_COLUMN: an empty text */
     /* GLINT_TEXT, or GLINT_ANY: i64 or f64 if the column has such values in all files, else text */
     enum glint_type key_type;
+    enum glint_type value_type;
     const char *null_rows; /* the name of the counter */
 };
 /* A column: its name, and its type in the format of Arrow's C data interface, such as u (text), l

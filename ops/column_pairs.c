@@ -65,6 +65,8 @@ static int describe_pairs(struct glint *g, struct input_list *list, const void *
     if (pair->key != GLINT_NO_COLUMN)
         schema->key =
             pair->key_type == GLINT_TEXT ? GLINT_TEXT : types[list->schema->classes[pair->key]];
+    if (pair->value != GLINT_NO_COLUMN && pair->value_type != GLINT_TEXT)
+        schema->value = types[list->schema->classes[pair->value]];
     pack_array(p, 3);
     pack_u64(p, pair->key);
     pack_u64(p, pair->value);
@@ -95,7 +97,7 @@ static int column_pairs_open(void *state, const struct op_open *o)
     s->value.column = (uint32_t)unpack_u64(&u, UINT32_MAX);
     unpack_text(&u, name, sizeof name);
     s->key.type = o->out.key;
-    s->value.type = GLINT_TEXT;
+    s->value.type = o->out.value;
     if (!unpack_is_complete(&u) || (s->key.column == GLINT_NO_COLUMN) != (o->out.key == GLINT_NONE))
         return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode pairs of columns");
     s->null_rows = glint_counter(s->task, name);

@@ -293,6 +293,7 @@ static struct glint_rdd *column_pairs(struct glint *g, const char *paths, const 
     struct glint_column_pair pair = {.key = GLINT_NO_COLUMN,
                                      .value = GLINT_NO_COLUMN,
                                      .key_type = f->key == FIELDS_TEXT ? GLINT_TEXT : GLINT_ANY,
+                                     .value_type = GLINT_TEXT,
                                      .null_rows = FIELDS_NULL_ROWS};
     if (f->key != FIELDS_NONE) pair.key = column_in(g, paths, f, f->key_column);
     if (!f->no_ids) pair.value = column_in(g, paths, f, f->id_column);

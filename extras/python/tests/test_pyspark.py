@@ -42,7 +42,8 @@ RDD = {
     "zipWithIndex": "", "zipWithUniqueId": "",
 }
 # Methods that PySpark lacks.
-OWN = {"collectEach", "counter", "keyValueTextFile", "meanByKey", "withPartitions"}
+OWN = {"collectEach", "counter", "keyValueTextFile", "meanByKey", "parquet", "toArrow",
+       "withPartitions"}
 # An argument by position raises: the name of a function, or the path of a directory.
 NAMED = {"combineByKey": "function", "checkpoint": "path"}
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)

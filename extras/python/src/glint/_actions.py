@@ -80,6 +80,25 @@ class Actions:
     def collectAsMap(self) -> dict[Any, Any]:
         return dict(self._rows("glint_collect_as_map"))
 
+    def toArrow(self) -> Any:
+        """A pyarrow.Table: the column "value", or the columns _1 and _2 of pairs."""
+        import pyarrow
+
+        ffi, lib = engine()
+        schema = self._schema()
+        kinds = {lib.GLINT_I64: pyarrow.int64(), lib.GLINT_F64: pyarrow.float64(),
+                 lib.GLINT_TEXT: pyarrow.string(), lib.GLINT_BYTES: pyarrow.binary()}
+        pairs = schema.key != lib.GLINT_NONE
+        types = [kinds.get(kind) for kind in ((schema.key, schema.value) if pairs else
+                                              (schema.value,))]
+        names = ["_1", "_2"] if pairs else ["value"]
+        if None in types:
+            raise TypeError("values of joins are tuples of any types: they are no column")
+        rows = self._rows("glint_collect")
+        lists: list[Any] = (list(zip(*rows)) or [(), ()]) if pairs else [rows]
+        arrays = [pyarrow.array(values, kind) for values, kind in zip(lists, types)]
+        return pyarrow.table(arrays, names)
+
     def count(self) -> int:
         return int(self._result("glint_count", "int64_t"))
 

@@ -10,7 +10,7 @@ import re
 import threading
 import warnings
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -136,6 +136,32 @@ class Context:
         g, slices = self._open(), positive(numSlices)
         schema, records, count, _kept = encode(c)
         return self._rdd(lib.glint_parallelize, g, schema, records, count, slices)
+
+    def parquet(self, path: Paths, columns: Sequence[str]) -> RDD:
+        """A column of Parquet or Arrow files, found by content, as elements; or two, as pairs (key,
+        value). Integers of up to 64 bits are int, floating-point numbers float, others str, as jobs
+        print them. Rows with a null are left out, and counted as "null rows". Of more columns, and
+        with functions of Python: glint.pyspark."""
+        ffi, lib = engine()
+        if isinstance(columns, str) or not 1 <= len(columns) <= 2:
+            raise TypeError("columns is a list of one or two names")
+        paths, lines = path_list(path), self.textFile(path)
+        if lib.glint_accept_columns(lines._pointer) == lib.GLINT_NO_COLUMNS:
+            raise ValueError(f"{path}: it is no file of columns; textFile reads text")
+        count = ffi.new("uint32_t *")
+        types = self._call(lib.glint_column_types, lines._pointer, count)
+        if count[0] == 0:
+            raise self._error()
+        names = [text_of(types[i].name) for i in range(count[0])]
+        for name in columns:
+            if name not in names:
+                raise ValueError(f"no column is named {name!r}; there are {', '.join(names)}")
+        counter = ffi.new("char[]", b"null rows")
+        numbers = [names.index(name) for name in columns]
+        pair = ffi.new("struct glint_column_pair *", {
+            "key": numbers[0] if len(numbers) == 2 else 0xFFFFFFFF, "value": numbers[-1],
+            "key_type": lib.GLINT_ANY, "value_type": lib.GLINT_ANY, "null_rows": counter})
+        return self._rdd(lib.glint_column_pairs, self._open(), paths, pair)
 
     def union(self, rdds: Iterable[RDD]) -> RDD:
         """The records of all, which have the same types."""

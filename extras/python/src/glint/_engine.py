@@ -94,6 +94,27 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
 struct glint_rdd *glint_whole_text_files(struct glint *g, const char *paths);
 struct glint_rdd *glint_binary_files(struct glint *g, const char *paths);
 struct glint_rdd *glint_binary_records(struct glint *g, const char *paths, uint64_t record_bytes);
+enum glint_column_format {
+    GLINT_NO_COLUMNS,
+    GLINT_PARQUET,
+    GLINT_ARROW,
+    GLINT_TSV,
+    GLINT_JSON_LINES
+};
+enum glint_column_format glint_accept_columns(struct glint_rdd *lines);
+struct glint_column_pair {
+    uint32_t key;
+    uint32_t value;
+    enum glint_type key_type;
+    enum glint_type value_type;
+    const char *null_rows;
+};
+struct glint_column_type {
+    const char *name, *type;
+};
+const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count);
+struct glint_rdd *glint_column_pairs(struct glint *g, const char *paths,
+                                     const struct glint_column_pair *pair);
 struct glint_rdd *glint_column_batches(struct glint *g, const char *paths,
                                        const char *const *names, uint32_t count, uint32_t rows);
 struct glint_rdd *glint_range(struct glint *g, int64_t start, int64_t end, int64_t step,
@@ -168,6 +189,7 @@ struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
                                          struct glint_args *args);
 struct glint_rdd *glint_with_split_bytes(struct glint_rdd *rdd, uint64_t bytes);
 uint32_t glint_partitions(struct glint_rdd *rdd);
+uint64_t glint_input_bytes(const struct glint_rdd *rdd);
 struct glint_schema glint_schema(const struct glint_rdd *rdd);
 
 struct glint_rows {

@@ -22,7 +22,7 @@ _SET_HERE = ("json", "help", "graph", "color", "quiet", "verbose")
 
 def program() -> str:
     """The path of the program glint."""
-    return str(pathlib.Path(__file__).parent / "bin" / "glint")
+    return str(pathlib.Path(__file__).parent / "lib" / "glint")
 
 
 @dataclass(frozen=True)

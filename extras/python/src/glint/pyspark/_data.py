@@ -30,6 +30,7 @@ from .errors import PicklingError, PythonException
 
 PREFIX = "glint-python-"  # of directories
 NOTES = b"command notes"  # GLINT_COMMAND_NOTES of the engine
+SPLIT_BYTES_MIN, SPLIT_BYTES_MAX = 32 << 20, 512 << 20  # of files of columns
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 
 
@@ -263,14 +264,18 @@ class Workers:
         del argv_list, worker_list, env_list, ok  # until the call has copied them
         return made
 
-    def column_files(self, paths: Any, columns: Optional[Sequence[str]], rows: int) -> Dataset:
-        """Blocks of columns (glint/_blocks.py), which the engine reads."""
+    def column_files(self, paths: Any, columns: Optional[Sequence[str]], rows: int,
+                     slots: int) -> Dataset:
+        """Blocks of columns (glint/_blocks.py), which the engine reads. Splits are large, since a
+        worker is started for each."""
         ffi, lib = engine()
         names = None if columns is None else [ffi.new("char[]", cstring(n)) for n in columns]
         made = self.engine._rdd(
             lib.glint_column_batches, self.engine._open(), path_list(paths),
             ffi.NULL if names is None else ffi.new("char *[]", [*names, ffi.NULL]),
             0 if columns is None else len(columns), rows)
+        share = int(lib.glint_input_bytes(made._pointer)) // slots
+        made._set("glint_with_split_bytes", min(max(share, SPLIT_BYTES_MIN), SPLIT_BYTES_MAX))
         return Dataset(made, "batches", origin="ColumnFileRDD")
 
     # ---- actions

@@ -279,7 +279,7 @@ class SparkContext:
             raise TypeError("columns is a list of names")
         if columns is not None and len(columns) == 0:
             raise ValueError("columns needs a name")
-        data = self._workers.column_files(_local(path), columns, batchRows)
+        data = self._workers.column_files(_local(path), columns, batchRows, self._parallelism)
         return BatchRDD(self, lambda: data)
 
     arrow = feather = parquet
