@@ -178,7 +178,7 @@ class Batch:
         return int(_lib().glint_columns_size(self.handle))
 
     def encode(self, first: int = 0, count: Optional[int] = None) -> memoryview:
-        """A block of these rows, which is valid until the next call."""
+        """A block of these rows, which is valid until the next call, as long as the batch."""
         lib, error = _lib(), _GlintError()
         block, size = _P(), _U64()
         rows = self.num_rows - first if count is None else count
@@ -321,4 +321,5 @@ def _empty(schema: ArrowSchema) -> Batch:
         made.null_count = 0
         return made
 
-    return Batch.decode(OwnBatch(schema, array(schema)).encode())
+    empty = OwnBatch(schema, array(schema))
+    return Batch.decode(empty.encode())
