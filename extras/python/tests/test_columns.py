@@ -7,6 +7,8 @@ import datetime
 import decimal
 import gc
 import os
+import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -380,6 +382,21 @@ class Results(WithContext):
             batch.__arrow_c_array__()
         gc.collect()
         self.assertLess(len(_blocks._given), 4)  # pylint: disable=protected-access
+
+
+class Readme(WithContext):
+    def test_example(self):
+        type(self).sc.stop()
+        page = (pathlib.Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+        example = re.search(r"^```python\n(import duckdb\n.*?)^```", page, re.M | re.S)[1]
+        os.mkdir(self.path("visits"))
+        visits = pyarrow.table({"country": ["a", "b", "a"], "seconds": [60, 120, 30]})
+        pyarrow.parquet.write_table(visits, self.path("visits/1.parquet"))
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.directory)
+        place = {}
+        exec(compile(example, "README.md", "exec"), place)  # pylint: disable=exec-used
+        self.assertEqual(place["table"].toArrow().to_pydict(), {"minutes": [1.0, 2.0, 0.5]})
 
 
 class Blocks(unittest.TestCase):

@@ -1,6 +1,7 @@
 """What cffi is told equals <glint/bloom.h> and <glint/glint.h> of this tree, and its version is
 that of the program."""
 
+import ctypes
 import importlib.metadata
 import pathlib
 import re
@@ -10,6 +11,7 @@ import unittest
 
 import glint
 from glint import _engine
+from glint._blocks import FUNCTIONS
 from glint._library import DECLARATIONS
 
 ROOT = pathlib.Path(__file__).parents[3]
@@ -65,6 +67,23 @@ class Declarations(unittest.TestCase):
         for declaration in declarations(_engine.DECLARATIONS):
             if not declaration.startswith("enum glint_code {"):
                 self.assertIn(declaration, known)
+
+    def test_columns(self):
+        """What ctypes is told of <glint/glint_columns.h>."""
+        header = (ROOT / "engine/glint_columns.h").read_text()
+        found = {}
+        for declaration in declarations(header.split("#pragma GCC visibility push(default)")[1]):
+            match = re.fullmatch(r"(.*?\W)(glint_columns_\w+)\((.*)\)", declaration)
+            if match:
+                found[match[2]] = match[1].strip(), match[3].split(",")
+        self.assertEqual(set(found), set(FUNCTIONS))
+        kinds = {"int": ctypes.c_int, "void": None, "uint64_t": ctypes.c_uint64}
+        for name, (result, arguments) in FUNCTIONS.items():
+            with self.subTest(name):
+                self.assertEqual(kinds.get(found[name][0], ctypes.c_void_p), result)
+                self.assertEqual(len(found[name][1]), len(arguments))
+                for text, kind in zip(found[name][1], arguments):
+                    self.assertEqual("*" not in text, kind is ctypes.c_uint64)
 
     def test_codes(self):
         header = (ROOT / "engine/codes.h").read_text()

@@ -42,6 +42,7 @@ class Readme(unittest.TestCase):
         place = {"ids": ["tt1", "tt2"], "other_ids": ["tt2", "none"], "another": another}
         page = README.read_text(encoding="utf-8")
         examples = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+        examples = [example for example in examples if "import duckdb" not in example]
         self.assertEqual(len(examples), 4)
         for example in examples[1:]:
             exec(compile(example, str(README), "exec"), place)  # pylint: disable=exec-used
