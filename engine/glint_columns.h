@@ -1,6 +1,6 @@
-/* Columns that other programs made, by Arrow's C data and stream interfaces, and blocks: a struct of
- * columns with its type in one piece of memory, in which they travel between the engine and workers
- * of other languages. Included by programs that embed glint; not by jobs. Any thread. */
+/* Columns that other programs made, by Arrow's C data and stream interfaces, and blocks: a struct
+ * of columns with its type in one piece of memory, in which they travel between the engine and
+ * workers of other languages. Included by programs that embed glint; not by jobs. Any thread. */
 #ifndef GLINT_COLUMNS_H
 #define GLINT_COLUMNS_H
 
@@ -26,8 +26,8 @@ struct glint_columns *glint_columns_create(uint64_t size, uint8_t **out_block);
  * sizes. Returns 0, or BAD_VALUE with *error set. */
 int glint_columns_decode(struct glint_columns *columns, struct glint_error *error);
 /* Takes an array of another program, which is moved out of *array also on failure, and copies
- * *schema. An array that is no struct becomes a column named "value". It is checked as a block is, as
- * far as the interface tells sizes. Returns NULL with *error set: BAD_VALUE, NO_MEMORY. */
+ * *schema. An array that is no struct becomes a column named "value". It is checked as a block is,
+ * as far as the interface tells sizes. Returns NULL with *error set: BAD_VALUE, NO_MEMORY. */
 struct glint_columns *glint_columns_adopt(const struct ArrowSchema *schema,
                                           struct ArrowArray *array, struct glint_error *error);
 /* The same of an array that stays the caller's, who keeps it as long as the columns and what was

@@ -1,10 +1,10 @@
-/* columnBatches: columns of files of columns as blocks (input/columns_block.h). An array of a task is
- * a block. Its columns are written as they are if they have the type that the column has in all
+/* columnBatches: columns of files of columns as blocks (input/columns_block.h). An array of a task
+ * is a block. Its columns are written as they are if they have the type that the column has in all
  * files; else they are built from the text of their values, as are those that a file does not have
  * or that its directories give it. */
+#include "engine/base/text.h"
 #include "engine/input/arrow_builder.h"
 #include "engine/input/arrow_type.h"
-#include "engine/base/text.h"
 #include "engine/input/column_reader.h"
 #include "engine/input/columns_block.h"
 #include "engine/input/csv.h"
@@ -82,10 +82,9 @@ static int describe_batches(struct glint *g, struct input_list *list, const void
 {
     const struct wanted_columns *wanted = arg;
     if (!list->has_columns)
-        return error_set(&g->error, GLINT_E_INPUT_FORMAT,
-                         "choose Parquet or Arrow files; textFile reads text",
-                         "%s: it is no file of columns",
-                         list->count > 0 ? list->files[0].path : "the input");
+        return error_set(
+            &g->error, GLINT_E_INPUT_FORMAT, "choose Parquet or Arrow files; textFile reads text",
+            "%s: it is no file of columns", list->count > 0 ? list->files[0].path : "the input");
     if (input_list_read_schema(g->config.env, list, &g->error) != 0) return g->error.code;
     const uint32_t count = wanted->names != NULL ? wanted->count : list->schema->count;
     uint32_t *numbers = arena_alloc(&list->arena, (count + 1ull) * sizeof *numbers);
@@ -111,8 +110,8 @@ static int describe_batches(struct glint *g, struct input_list *list, const void
                      "the names of the columns exceed 1 MiB");
 }
 
-struct glint_rdd *glint_column_batches(struct glint *g, const char *paths,
-                                       const char *const *names, uint32_t count, uint32_t rows)
+struct glint_rdd *glint_column_batches(struct glint *g, const char *paths, const char *const *names,
+                                       uint32_t count, uint32_t rows)
 {
     const struct wanted_columns wanted = {names, count, rows};
     const struct file_source source = {.op = &op_column_batches,
@@ -205,8 +204,8 @@ static int build_column(struct column_batches_state *s, struct batch_column *c, 
         if (constant != NULL && !constant->null) {
             text = constant->value;
         } else if (array != NULL && !arrow_is_null(from, array, row)) {
-            no_memory = !buffer_reserve(&s->text, 1) ||
-                        !arrow_append_text(from, array, row, &s->text);
+            no_memory =
+                !buffer_reserve(&s->text, 1) || !arrow_append_text(from, array, row, &s->text);
             text = (struct glint_slice){s->text.data, s->text.size};
         }
         const char *problem = no_memory ? NULL : arrow_builder_append(b, text, &no_memory);

@@ -231,7 +231,8 @@ bool arrow_has_large_offsets(enum arrow_type type)
 int64_t arrow_offset(enum arrow_type type, const void *offsets, int64_t i)
 {
     assert(arrow_has_offsets(type));
-    return arrow_has_large_offsets(type) ? ((const int64_t *)offsets)[i] : ((const int32_t *)offsets)[i];
+    return arrow_has_large_offsets(type) ? ((const int64_t *)offsets)[i]
+                                         : ((const int32_t *)offsets)[i];
 }
 
 static uint32_t load_u32(const uint8_t *p)
@@ -402,7 +403,8 @@ const char *arrow_array_check(const struct arrow_field *f, const struct ArrowArr
     int64_t end = 0;
     if (a->length < 0 || a->offset < 0 || a->length > INT64_MAX / 64 - a->offset)
         return "an array has an impossible length";
-    if (a->n_buffers < arrow_buffer_count(f->type) || (!views && a->n_buffers > arrow_buffer_count(f->type)))
+    if (a->n_buffers < arrow_buffer_count(f->type) ||
+        (!views && a->n_buffers > arrow_buffer_count(f->type)))
         return "an array has another number of buffers than its type";
     if (a->n_buffers > 0 && a->buffers == NULL) return "an array has no buffers";
     const char *problem = NULL;
@@ -412,7 +414,8 @@ const char *arrow_array_check(const struct arrow_field *f, const struct ArrowArr
         problem = check_offsets(f, a, &end);
     else if (a->length > 0 && arrow_buffer_count(f->type) == 2 && a->buffers[1] == NULL)
         problem = "an array has no values";
-    if (problem == NULL && end > 0 && arrow_buffer_count(f->type) == 3 && !views && a->buffers[2] == NULL)
+    if (problem == NULL && end > 0 && arrow_buffer_count(f->type) == 3 && !views &&
+        a->buffers[2] == NULL)
         problem = "an array has no values";
     if (problem == NULL) problem = check_children(f, a);
     if (problem == NULL && f->child_count > 0) problem = check_child_lengths(f, a, end);

@@ -1,6 +1,7 @@
 /* Columns that are shared: what a program gives, a block, and what is exported again
- * (engine/glint_columns.h). An exported array is a tree of structs of its own that point to the same
- * buffers; each of its nodes has a share of the columns, since a consumer may move a part out. */
+ * (engine/glint_columns.h). An exported array is a tree of structs of its own that point to the
+ * same buffers; each of its nodes has a share of the columns, since a consumer may move a part out.
+ */
 #include "engine/glint_columns.h"
 
 #include "engine/input/columns_block.h"
@@ -33,8 +34,9 @@ static void *columns_out_of_memory(struct glint_error *error)
 
 static int columns_invalid(struct glint_error *error, const char *problem)
 {
-    return error_set(error, GLINT_E_BAD_VALUE, "convert the columns with the program that made them",
-                     "columns of Arrow: %s", problem);
+    return error_set(error, GLINT_E_BAD_VALUE,
+                     "convert the columns with the program that made them", "columns of Arrow: %s",
+                     problem);
 }
 
 struct glint_columns *glint_columns_create(uint64_t size, uint8_t **out_block)
@@ -120,7 +122,7 @@ static bool move_offset(struct glint_columns *c)
 static const char *wrap_column(struct glint_columns *c)
 {
     struct ArrowSchema *const column = arena_alloc(&c->arena, sizeof *column),
-                             **columns = arena_alloc(&c->arena, sizeof *columns);
+                              **columns = arena_alloc(&c->arena, sizeof *columns);
     struct ArrowArray **arrays = arena_alloc(&c->arena, sizeof *arrays);
     static const void *const no_buffer[1];
     if (column == NULL || columns == NULL || arrays == NULL) return "out of memory";
@@ -128,8 +130,8 @@ static const char *wrap_column(struct glint_columns *c)
     if (column->name[0] == '\0') column->name = "value";
     columns[0] = column;
     arrays[0] = &c->taken;
-    c->schema = (struct ArrowSchema){
-        .format = "+s", .name = "", .n_children = 1, .children = columns};
+    c->schema =
+        (struct ArrowSchema){.format = "+s", .name = "", .n_children = 1, .children = columns};
     c->array = (struct ArrowArray){.length = c->taken.length,
                                    .n_buffers = 1,
                                    .buffers = (const void **)(void *)no_buffer,
@@ -152,8 +154,8 @@ static const char *check_adopted(struct glint_columns *c)
 }
 
 /* Takes the array, which has no `release` if it is borrowed. */
-static struct glint_columns *make_columns(const struct ArrowSchema *schema,
-                                          struct ArrowArray taken, struct glint_error *error)
+static struct glint_columns *make_columns(const struct ArrowSchema *schema, struct ArrowArray taken,
+                                          struct glint_error *error)
 {
     struct glint_columns *c = mem_zalloc(sizeof *c);
     if (c == NULL) {

@@ -1,5 +1,5 @@
-/* See columns_block.h. The type decides which buffers an array has, so a block is read in two steps:
- * what it says of its arrays, then whether that fits their types. */
+/* See columns_block.h. The type decides which buffers an array has, so a block is read in two
+ * steps: what it says of its arrays, then whether that fits their types. */
 #include "engine/input/columns_block.h"
 
 #include "engine/base/endian.h"
@@ -9,14 +9,13 @@
 #include <limits.h>
 #include <string.h>
 
-#define MAGIC       0x314b4c42u /* "BLK1" */
-#define HEAD_BYTES  24u
-#define NODE_BYTES  40u
-#define ALIGN       64u
-#define NO_BUFFER   UINT64_MAX
-#define BUFFERS_MAX 3
-#define FLAGS                                                                                      \
-    (ARROW_FLAG_DICTIONARY_ORDERED | ARROW_FLAG_NULLABLE | ARROW_FLAG_MAP_KEYS_SORTED)
+#define MAGIC          0x314b4c42u /* "BLK1" */
+#define HEAD_BYTES     24u
+#define NODE_BYTES     40u
+#define ALIGN          64u
+#define NO_BUFFER      UINT64_MAX
+#define BUFFERS_MAX    3
+#define FLAGS          7u /* of ArrowSchema: ordered dictionary, nullable, sorted keys of a map */
 #define HAS_DICTIONARY 0x10000u
 
 static const char no_memory[] = "out of memory";
@@ -84,8 +83,8 @@ static void put_node(struct block_writer *w, const struct ArrowSchema *s,
     put_le32(node, (uint32_t)align_to(size, 8));
     put_le32(node + 4, (uint32_t)s->n_children);
     put_le32(node + 8, (uint32_t)s->flags & FLAGS);
-    put_le32(node + 12, (uint32_t)arrow_buffer_count(f->type) |
-                            (s->dictionary != NULL ? HAS_DICTIONARY : 0));
+    put_le32(node + 12,
+             (uint32_t)arrow_buffer_count(f->type) | (s->dictionary != NULL ? HAS_DICTIONARY : 0));
     put_le64(node + 16, (uint64_t)r->count);
     put_le64(node + 24, (uint64_t)(!nulls ? 0 : r->count == a->length ? a->null_count : -1));
     put_le64(node + 32, (uint64_t)r->first);
@@ -117,7 +116,8 @@ static void put_validity(struct block_writer *w, const struct ArrowArray *a,
                          const struct row_range *r)
 {
     const uint8_t *bits = may_have_nulls(a) ? a->buffers[0] : NULL;
-    put_buffer(w, bits != NULL ? bits + r->skip / 8 : NULL, (uint64_t)(r->first + r->count + 7) / 8);
+    put_buffer(w, bits != NULL ? bits + r->skip / 8 : NULL,
+               (uint64_t)(r->first + r->count + 7) / 8);
 }
 
 /* Offsets that begin at 0. Sets which values they refer to. */
@@ -403,8 +403,7 @@ static const char *check_sizes(const struct arrow_field *f, const struct ArrowAr
         return "an array has another shape than its type";
     const struct block_buffers *b = a->private_data;
     const uint64_t rows = (uint64_t)(a->offset + a->length);
-    const uint64_t bits =
-        f->type == ARROW_FIXED_BINARY ? f->width * 8ull : arrow_value_bits(f);
+    const uint64_t bits = f->type == ARROW_FIXED_BINARY ? f->width * 8ull : arrow_value_bits(f);
     const bool offsets = arrow_has_offsets(f->type);
     if (a->n_buffers > 0 && !has_values(b, 0, rows, 1)) return small;
     if (offsets && !has_values(b, 1, rows + 1, arrow_has_large_offsets(f->type) ? 64 : 32))
@@ -450,7 +449,8 @@ const char *columns_block_read(const uint8_t *block, uint64_t size, struct arena
         return cut;
     const char *problem = read_node(&r, 0, schema, array);
     if (problem == NULL) problem = arrow_field_read(schema, arena, field);
-    if (problem == NULL && field->type != ARROW_STRUCT) problem = "a block of columns has no struct";
+    if (problem == NULL && field->type != ARROW_STRUCT)
+        problem = "a block of columns has no struct";
     if (problem == NULL) problem = check_sizes(field, array);
     if (problem == NULL) problem = arrow_array_check(field, array);
     return problem == NULL ? check_ends(field, array) : problem;

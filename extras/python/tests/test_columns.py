@@ -1,5 +1,5 @@
-"""Batches of columns in glint.pyspark and glint.Context: files, Arrow's streams, functions on batches
-and results, with pyarrow, Polars, pandas and DuckDB, which must be installed."""
+"""Batches of columns in glint.pyspark and glint.Context: files, Arrow's streams, functions and
+results, with pyarrow, Polars, pandas and DuckDB, which must be installed."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class Files(WithContext):
         damaged = self.path("damaged.parquet")
         with open(self.parquet, "rb") as file:
             data = bytearray(file.read())
-        data[4:60] = b"\xff" * 56
+        data[5:60] = b"\xff" * 55
         with open(damaged, "wb") as file:
             file.write(data)
         with self.assertRaises(glint.Error) as caught:
@@ -375,7 +375,7 @@ class Results(WithContext):
             sc.parallelize([(1, 2), (1,)], 1).toArrow()
 
     def test_unused_capsules(self):
-        """What nobody takes is released with the next one."""
+        """What no program takes is released with the next one."""
         batch = next(batches_of(pyarrow.record_batch({"x": numpy.arange(1000)})))
         for _ in range(50):
             batch.__arrow_c_stream__()

@@ -1,6 +1,6 @@
-"""Batches of columns, in the blocks that the engine and workers exchange (libglint.so's
-<glint/glint_columns.h>; tests/test_declarations.py compares). Through ctypes, which a worker imports
-in a tenth of the time that cffi takes."""
+"""Batches of columns, in the blocks that the engine and workers exchange (<glint/glint_columns.h>
+of libglint.so; tests/test_declarations.py compares them). Through ctypes, because a worker imports
+that in a tenth of the time that cffi takes."""
 
 from __future__ import annotations
 

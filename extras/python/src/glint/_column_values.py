@@ -260,9 +260,7 @@ def _plain_list(form: str, array: ArrowArray, rows: int) -> Optional[list[Any]]:
 
 
 def _numbers(code: str, array: ArrowArray, rows: int) -> list[Any]:
-    size = ctypes.sizeof({"b": ctypes.c_int8, "B": ctypes.c_uint8, "h": ctypes.c_int16,
-                          "H": ctypes.c_uint16, "i": ctypes.c_int32, "I": ctypes.c_uint32,
-                          "f": ctypes.c_float}.get(code, ctypes.c_int64))
+    size = {"b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "I": 4, "f": 4}.get(code, 8)
     data: Any = _bytes_of(array, 1, array.offset * size, rows * size)
     numbers: list[Any] = data.cast(code).tolist() if rows else []
     return numbers

@@ -147,7 +147,7 @@ class Context:
             raise TypeError("columns is a list of one or two names")
         paths, lines = path_list(path), self.textFile(path)
         if lib.glint_accept_columns(lines._pointer) == lib.GLINT_NO_COLUMNS:
-            raise ValueError(f"{path}: it is no file of columns; textFile reads text")
+            raise ValueError(f"{path!r} is no file of columns; textFile reads text")
         count = ffi.new("uint32_t *")
         types = self._call(lib.glint_column_types, lines._pointer, count)
         if count[0] == 0:

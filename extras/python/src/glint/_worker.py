@@ -125,7 +125,7 @@ def read_batches() -> Iterator[Iterable[Any]]:
     """Blocks of columns, as they are, into memory that they keep."""
     from glint._blocks import Batch
 
-    file = open(0, "rb", READ_BYTES, closefd=False)
+    file: Any = open(0, "rb", READ_BYTES, closefd=False)
 
     def fill(memory: memoryview) -> None:
         while memory:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 from .. import _shuffle
 from .._names import function_of
 from .._shuffle import portable_hash
+from ._column_methods import ColumnMethods
 from ._data import Dataset, identity
 from ._sampling import RangeSampler, Sampler, StratifiedSampler, sample_fraction
 from ._saving import save_pickle_part, save_text_part
@@ -30,7 +31,6 @@ from .statcounter import StatCounter
 from .storagelevel import StorageLevel
 
 if TYPE_CHECKING:
-    from ._batches import BatchRDD
     from .context import SparkContext
 
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
@@ -73,7 +73,7 @@ def _stop_iteration_is_an_error(f: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class RDD:
+class RDD(ColumnMethods):
     """Elements of any type of Python, in partitions."""
 
     def __init__(self, ctx: SparkContext, source: Callable[[], Dataset],
@@ -811,50 +811,6 @@ class RDD:
         bits = max(4, int(math.ceil(2 * math.log2(1.054 / relativeSD))))
         parts = self._values(lambda _, items: [registers_of(items, bits)])
         return estimate_distinct(bytes(map(max, *parts, bytes(1 << bits))), bits)
-
-    # ---- batches of columns (_batches.py), which PySpark's RDD does not have
-
-    def _batches(self) -> BatchRDD:
-        from ._batches import batch_rdd_of
-
-        return batch_rdd_of(self)
-
-    def mapBatches(self, f: Callable[[Any], Any], format: str = "arrow") -> BatchRDD:
-        """f gets batches of columns: a pyarrow.RecordBatch, a polars or pandas DataFrame, or for
-        "numpy" a dict of arrays; without a copy where the types allow it. It returns one, a table,
-        several of them, a dict of arrays, an array or a number (column "value"), or None. It is
-        not called for empty batches. Elements become columns as toArrow says."""
-        from ._batches import map_batches
-
-        return map_batches(self, f, format)
-
-    def toArrow(self) -> Any:
-        """A pyarrow.Table. Of elements, dicts have their columns, tuples the columns _1, _2, ...,
-        others one column, "value"."""
-        from ._batches import to_arrow
-
-        return to_arrow(self)
-
-    def toPandas(self) -> Any:
-        """A DataFrame of pandas, by pyarrow."""
-        return self.toArrow().to_pandas()
-
-    def toPolars(self) -> Any:
-        import polars
-
-        return polars.DataFrame(self)
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Arrow's C stream interface, by which DuckDB, Polars and pyarrow read an RDD: an action
-        whose result is in memory."""
-        from ._batches import arrow_stream
-
-        return arrow_stream(self)
-
-    def __arrow_c_schema__(self) -> Any:
-        from ._batches import arrow_schema
-
-        return arrow_schema(self)
 
     def saveAsTextFile(self, path: str, compressionCodecClass: Optional[str] = None) -> None:
         self.ctx._save(self, path, save_text_part(compressionCodecClass))
