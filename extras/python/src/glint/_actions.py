@@ -293,6 +293,7 @@ class Actions:
     # ---- names with underscores
 
     to_local_iterator = toLocalIterator
+    to_arrow = toArrow
     take_sample = takeSample
     tree_reduce = treeReduce
     reduce_by_key_locally = reduceByKeyLocally
