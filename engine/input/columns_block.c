@@ -311,6 +311,7 @@ static const char *read_buffers(struct block_reader *r, struct ArrowArray *a)
         b->data[i] = r->block + r->begin + at;
         b->sizes[i] = size;
     }
+    if (a->null_count == 0) b->data[0] = NULL; /* as arrays are written: no bits, no nulls */
     a->buffers = b->data;
     a->private_data = b;
     return NULL;
