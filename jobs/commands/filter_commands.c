@@ -2,7 +2,7 @@
  * that does not exist has no member, BF.INFO of it is an error. */
 #include "jobs/commands/filter_commands.h"
 
-#include "jobs/rows/id_values.h"
+#include "jobs/bloom/id_type.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-enum { VALUE_BYTES_FEW = 256 }; /* of an id with a type, without an allocation */
 
 struct request {
     struct filter_service *service;
@@ -220,27 +218,19 @@ static const struct table_filter *find_filter(const struct request *q)
     return filter_table_find(q->service->table, key.data, key.size);
 }
 
-/* The id of a filter whose ids have a type is the text of a value. Returns 1, 0, or -1 after an
- * error. */
+/* Returns 1, 0, or -1 after an error. */
 static int look_up_value(const struct request *q, const struct table_filter *f, uint32_t i)
 {
-    const struct bloom_params *params = &f->filter.params;
     const struct glint_slice text = word(q, i);
+    const char *wrong;
     char name[BLOOM_ID_NAME_MAX];
-    uint8_t few[VALUE_BYTES_FEW];
-    const bool large = text.size + ID_VALUE_MAX > sizeof few;
-    uint8_t *value = large ? mem_alloc(text.size + ID_VALUE_MAX) : few;
-    uint64_t size = 0;
-    if (value == NULL) {
+    const int hit = filter_table_contains_text(f, text, &wrong);
+    if (hit >= 0) return hit;
+    if (wrong == NULL) {
         set_error(q, "ERR out of memory");
         return -1;
     }
-    const char *wrong = id_value_parse(
-        params->id_type, bloom_id_width(params->scheme, params->id_type), text, value, &size);
-    const int hit = wrong == NULL && filter_table_contains(q->service->table, f, value, size);
-    if (large) mem_free(value);
-    if (wrong == NULL) return hit;
-    bloom_id_type_name(params->id_type, name);
+    bloom_id_type_name(f->filter.params.id_type, name);
     q->service->counts.errors++;
     resp_error(q->reply, "ERR the id '%.*s' is no %s: %s", (int)(text.size < 128 ? text.size : 128),
                (const char *)text.data, name, wrong);
@@ -265,7 +255,7 @@ static bool look_up_some(const struct request *q, const struct table_filter *f, 
         start[i] = (uint32_t)q->words[first + i].offset;
         end[i] = start[i] + (uint32_t)q->words[first + i].size;
     }
-    filter_table_contains_many(q->service->table, f, q->data, start, end, count, out_hit);
+    filter_table_contains_many(f, q->data, start, end, count, out_hit);
     return true;
 }
 
@@ -381,7 +371,7 @@ static void run_info(const struct request *q)
         "\r\nbytes:%" PRIu64 "\r\nloaded_unix_time:%" PRId64 "\r\nswaps:%" PRIu64
         "\r\nfailed_swaps:%" PRIu64 "\r\n",
         s->uptime_s, n->clients, n->connections, n->rejected, n->requests, n->errors, n->lookups,
-        n->hits, s->table->count, s->table->bytes, s->loaded_s, n->swaps, n->failed_swaps);
+        n->hits, s->table->count, s->table->maps.bytes, s->loaded_s, n->swaps, n->failed_swaps);
     assert(size > 0 && (size_t)size < sizeof text);
     resp_bulk(q->reply, text, (uint64_t)size);
 }

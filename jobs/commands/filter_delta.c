@@ -127,7 +127,7 @@ static int keep_record(void *arg, struct filter_record *record)
         return error_set(f->error, signals_pending(), NULL, "interrupted by a signal");
     if (!array_reserve(&f->records, &f->capacity, f->count + 1, sizeof *f->records))
         return error_no_memory(f->error);
-    f->records[f->count++] = *record;
+    f->records[f->count++] = filter_record_take(record);
     return GLINT_OK;
 }
 

@@ -90,9 +90,7 @@ static int add_new_record(void *arg, struct filter_record *record)
         delta_digest_add(d->digest, d->part, record->bytes.data, record->bytes.size);
         d->head.new_count++;
     }
-    if (code == 0 && d->writing) code = write_step(d, record);
-    if (code == 0) filter_record_fini(record);
-    return code;
+    return code == 0 && d->writing ? write_step(d, record) : code;
 }
 
 static int read_new_filters(struct diff *d, const char *path, bool writing)

@@ -230,9 +230,7 @@ static int export_filter_record(void *arg, struct filter_record *record)
     if (check_export_format(x, record) != 0) return x->error.code;
     if (filter_record_is_segment(record)) return filter_parts_add(&x->parts, record, &x->error);
     snprintf(from, sizeof from, "%s, byte %llu", record->path, (unsigned long long)record->offset);
-    int code = export_filter(x, &record->key, from, &record->filter, NULL);
-    if (code == 0) filter_record_fini(record);
-    return code;
+    return export_filter(x, &record->key, from, &record->filter, NULL);
 }
 
 static int export_segmented_filters(struct export *x)

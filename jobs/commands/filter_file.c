@@ -1,7 +1,8 @@
-/* The size of a record is unknown until it has been parsed. So the window over the file grows until
- * parsing succeeds: its size doubles each time, and only the new bytes are read. Small records are
- * copied out of the window, which stays for the next ones; a large record takes ownership of the
- * window. */
+/* The size of a record is unknown until its heads have been parsed, which say how many bytes are
+ * needed at least. So the window over the file grows until parsing succeeds, and only the new bytes
+ * are read. Small records are copied out of the window, which stays for the next ones; a large
+ * record gets the window itself. What a caller leaves of a record is the memory of the next ones:
+ * the kernel clears the pages of new blocks, which takes longer than reading into them. */
 #include "jobs/commands/filter_file.h"
 
 #include "engine/base/text.h"
@@ -10,7 +11,10 @@
 #include "engine/records/pack.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define WINDOW_FIRST     (64 * KIB)
 #define RECORD_BYTES_MAX (VALUE_BYTES_MAX + KEY_BYTES_MAX + 64)
@@ -21,7 +25,9 @@ struct filter_file {
     int file;
     uint64_t size, at; /* `at`: start of the next record */
     struct buffer window;
-    uint64_t used; /* bytes of the window before `at` */
+    uint64_t used;                /* bytes of the window before `at` */
+    struct buffer spare;          /* of an earlier record; empty */
+    const struct filter_map *map; /* NULL: the file is read */
     struct glint_error *error;
 };
 
@@ -46,7 +52,7 @@ int filter_key_compare(const struct filter_key *a, const struct filter_key *b)
 void filter_record_fini(struct filter_record *record)
 {
     mem_free(record->key.text);
-    buffer_fini(&record->bytes);
+    if (!record->mapped) buffer_fini(&record->bytes);
     *record = (struct filter_record){.path = NULL};
 }
 
@@ -85,10 +91,10 @@ static int move_window_to_record(struct filter_file *f, uint64_t size, struct bu
         *out = f->window;
         f->window = (struct buffer){NULL, 0, 0};
     } else {
-        out->data = mem_alloc(size);
-        if (out->data == NULL) return error_no_memory(f->error);
+        if (!buffer_reserve(&f->spare, size)) return error_no_memory(f->error);
+        *out = f->spare;
+        f->spare = (struct buffer){NULL, 0, 0};
         memcpy(out->data, f->window.data + f->used, size);
-        out->capacity = size;
         f->used += size;
     }
     out->size = size;
@@ -99,16 +105,19 @@ static int move_window_to_record(struct filter_file *f, uint64_t size, struct bu
 static int read_filter_record(struct filter_file *f, struct buffer *out)
 {
     uint64_t left = f->size - f->at, bytes_max = left < RECORD_BYTES_MAX ? left : RECORD_BYTES_MAX;
-    uint64_t wanted = WINDOW_FIRST, size = 0;
     for (;;) {
         const uint64_t have = f->window.size - f->used;
-        if (have > 0 && msgpack_validate(f->window.data + f->used, have, &size)) {
+        uint64_t size = WINDOW_FIRST;
+        enum msgpack_validity found = MSGPACK_TRUNCATED;
+        if (have > 0) found = msgpack_validate_prefix(f->window.data + f->used, have, &size);
+        if (found == MSGPACK_COMPLETE) {
             assert(size > 0 && size <= have);
             return move_window_to_record(f, size, out);
         }
-        if (have >= bytes_max) return invalid_filter_file(f, f->at, "invalid or truncated msgpack");
-        while (wanted <= have) wanted *= 2;
-        int failed = grow_read_window(f, wanted < bytes_max ? wanted : bytes_max);
+        if (have > 0 && (found == MSGPACK_INVALID || size > bytes_max))
+            return invalid_filter_file(f, f->at, "invalid or truncated msgpack");
+        if (size < WINDOW_FIRST) size = WINDOW_FIRST;
+        int failed = grow_read_window(f, size < bytes_max ? size : bytes_max);
         if (failed != 0) return failed;
     }
 }
@@ -143,13 +152,32 @@ static int decode_text_key(const struct filter_file *f, struct filter_key *key, 
     return GLINT_OK;
 }
 
+/* A file of the library, or of Python's Bloom.save, is one filter without a key. Its key is the
+ * name of the file without its ending, as that of the files that `filter import` reads. */
+static int decode_bare_filter(const struct filter_file *f, struct filter_record *record)
+{
+    const char *slash = strrchr(f->path, '/'), *name = slash != NULL ? slash + 1 : f->path;
+    const char *dot = strrchr(name, '.');
+    const uint64_t size = dot != NULL && dot > name ? (uint64_t)(dot - name) : strlen(name);
+    const enum bloom_result result =
+        bloom_decode(record->bytes.data, record->bytes.size, &record->filter);
+    if (result != BLOOM_OK)
+        return invalid_filter_file(f, f->at,
+                                   result == BLOOM_ERR_FORMAT ? "not a pair of key and filter"
+                                                              : bloom_strerror(result));
+    if (record->bytes.size != f->size)
+        return invalid_filter_file(f, f->at, "a filter without a key must be alone in its file");
+    record->bare = true;
+    return decode_text_key(f, &record->key, (const uint8_t *)name, size);
+}
+
 static int decode_record(const struct filter_file *f, struct filter_record *record)
 {
     const uint8_t *data = record->bytes.data;
     uint64_t size = record->bytes.size, key_size = 0;
     struct msgpack_head head;
     if (!msgpack_read_head(data, size, &head) || head.kind != MSGPACK_KIND_ARRAY || head.count != 2)
-        return invalid_filter_file(f, f->at, "not a pair of key and filter");
+        return decode_bare_filter(f, record);
     uint64_t at = head.head_size;
     bool sound = msgpack_read_head(data + at, size - at, &head) &&
                  msgpack_validate(data + at, size - at, &key_size);
@@ -171,23 +199,87 @@ static int decode_record(const struct filter_file *f, struct filter_record *reco
                               : invalid_filter_file(f, f->at + at, bloom_strerror(result));
 }
 
+/* Keeps the memory that is left of a record for the next ones. */
+static void recycle_record(struct filter_file *f, struct filter_record *record)
+{
+    struct buffer *to = f->window.data == NULL ? &f->window : &f->spare;
+    if (!record->mapped && record->bytes.data != NULL && to->data == NULL) {
+        *to = (struct buffer){record->bytes.data, 0, record->bytes.capacity};
+        record->bytes = (struct buffer){NULL, 0, 0};
+    }
+    filter_record_fini(record);
+}
+
+/* The record at f->at of a mapped file. */
+static int view_filter_record(struct filter_file *f, struct buffer *out)
+{
+    const uint64_t left = f->size - f->at;
+    uint8_t *data = f->map->data + f->at;
+    uint64_t size = 0;
+    if (!msgpack_validate(data, left < RECORD_BYTES_MAX ? left : RECORD_BYTES_MAX, &size))
+        return invalid_filter_file(f, f->at, "invalid or truncated msgpack");
+    assert(size > 0 && size <= left);
+    *out = (struct buffer){data, size, 0};
+    return GLINT_OK;
+}
+
 static int each_filter_record(struct filter_file *f,
                               int (*each)(void *arg, struct filter_record *record), void *arg)
 {
     int result = 0;
     while (result == 0 && f->at < f->size) {
-        struct filter_record record = {.path = f->path, .offset = f->at};
-        result = read_filter_record(f, &record.bytes);
+        struct filter_record record = {.path = f->path, .offset = f->at, .mapped = f->map != NULL};
+        result = f->map != NULL ? view_filter_record(f, &record.bytes)
+                                : read_filter_record(f, &record.bytes);
         uint64_t size = record.bytes.size;
         if (result == 0) result = decode_record(f, &record);
         if (result == 0) result = each(arg, &record);
-        if (result != 0) filter_record_fini(&record);
+        recycle_record(f, &record);
         f->at += size;
     }
     return result;
 }
 
-static int open_and_walk(struct env *env, const char *path,
+/* Maps the file and a page behind it, because the kernels read words that may end after the bits.
+ * Returns 0 or a negative errno. */
+static int map_bytes(struct filter_map *map, int file, uint64_t size, bool writable)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint8_t *data =
+        mmap(NULL, size + page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data == MAP_FAILED) return -errno;
+    if (mmap(data, size, PROT_READ | (writable ? PROT_WRITE : 0), MAP_PRIVATE | MAP_FIXED, file,
+             0) == MAP_FAILED) {
+        const int r = -errno;
+        munmap(data, size + page);
+        return r;
+    }
+    *map = (struct filter_map){data, size};
+    return 0;
+}
+
+static int map_file(struct filter_file *f, struct filter_maps *maps)
+{
+    if (!array_reserve(&maps->items, &maps->capacity, maps->count + 1, sizeof *maps->items))
+        return error_no_memory(f->error);
+    const int failed = map_bytes(&maps->items[maps->count], f->file, f->size, maps->writable);
+    if (failed != 0) return error_set_system(f->error, GLINT_E_INPUT_IO, failed, "map", f->path);
+    f->map = &maps->items[maps->count++];
+    maps->bytes += f->size;
+    return GLINT_OK;
+}
+
+void filter_maps_close(struct filter_maps *maps)
+{
+    for (uint64_t i = 0; i < maps->count; i++)
+        munmap(maps->items[i].data, maps->items[i].size + (uint64_t)sysconf(_SC_PAGESIZE));
+    mem_free(maps->items);
+    *maps = (struct filter_maps){.items = NULL};
+}
+
+/* `memory`: of the window, for the next file. */
+static int open_and_walk(struct env *env, const char *path, struct filter_maps *maps,
+                         struct buffer *memory,
                          int (*each)(void *arg, struct filter_record *record), void *arg,
                          struct glint_error *error)
 {
@@ -202,10 +294,32 @@ static int open_and_walk(struct env *env, const char *path,
         result = error_set(error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
     } else {
         f.size = stat.size;
-        result = each_filter_record(&f, each, arg);
-        buffer_fini(&f.window);
+        f.window = *memory;
+        if (maps != NULL && f.size > 0) result = map_file(&f, maps);
+        if (result == 0) result = each_filter_record(&f, each, arg);
+        f.window.size = 0;
+        *memory = f.window;
+        buffer_fini(&f.spare);
     }
     env->close(env, f.file);
+    return result;
+}
+
+int filter_each_mapped(struct env *env, const char *const *paths, uint32_t count,
+                       struct filter_maps *maps,
+                       int (*each)(void *arg, struct filter_record *record), void *arg,
+                       struct glint_error *error)
+{
+    struct buffer memory = {NULL, 0, 0};
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && i < count; i++) {
+        struct input_list list = {.files = NULL};
+        result = input_list_resolve(env, paths[i], INPUT_BINARY, &list, error);
+        for (uint64_t n = 0; result == 0 && n < list.count; n++)
+            result = open_and_walk(env, list.files[n].path, maps, &memory, each, arg, error);
+        input_list_fini(&list);
+    }
+    buffer_fini(&memory);
     return result;
 }
 
@@ -213,13 +327,5 @@ int filter_each(struct env *env, const char *const *paths, uint32_t count,
                 int (*each)(void *arg, struct filter_record *record), void *arg,
                 struct glint_error *error)
 {
-    int result = 0;
-    for (uint32_t i = 0; result == 0 && i < count; i++) {
-        struct input_list list = {.files = NULL};
-        result = input_list_resolve(env, paths[i], INPUT_BINARY, &list, error);
-        for (uint64_t n = 0; result == 0 && n < list.count; n++)
-            result = open_and_walk(env, list.files[n].path, each, arg, error);
-        input_list_fini(&list);
-    }
-    return result;
+    return filter_each_mapped(env, paths, count, NULL, each, arg, error);
 }

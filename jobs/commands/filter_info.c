@@ -67,9 +67,7 @@ static int add_listed_record(void *arg, struct filter_record *record)
                            .bits_set = bloom_bits_set(&record->filter),
                            .fill_rate = bloom_rate_from_bits(&record->filter)};
     int code = copy_row_seeds(info, &row);
-    if (code == 0) code = add_listing_row(info, &record->key, &row);
-    if (code == 0) filter_record_fini(record);
-    return code;
+    return code == 0 ? add_listing_row(info, &record->key, &row) : code;
 }
 
 /* Adds a row for each filter in segments. */

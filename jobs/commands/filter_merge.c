@@ -1,7 +1,8 @@
-/* glint filter merge: unites the filters of each key by OR. The first filter of a key stays in
- * memory, and those that follow are added to it one at a time, so the memory is that of the result.
- * OR does not depend on the order, and the result is sorted by key: so it is the same bytes for any
- * order of the paths. */
+/* glint filter merge: unites the filters of each key by OR. Files are mapped, and the filters that
+ * follow are added to the first one of a key in its private pages, so a filter that is alone is
+ * never copied but into the output, and the memory is that of the others' results. OR does not
+ * depend on the order, and the result is sorted by key: so it is the same bytes for any order of
+ * the paths. */
 #include "engine/base/env.h"
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
@@ -19,6 +20,7 @@
 
 struct merge {
     struct env *env;
+    struct filter_maps maps;
     struct filter_record *records; /* owned; one for each key */
     uint64_t count, capacity;
     uint64_t
@@ -86,7 +88,6 @@ static int unite_records(struct merge *m, struct filter_record *into, struct fil
         return set_mismatch_error(m, from,
                                   "its scheme, layout, seeds, type of ids, m or k are others");
     if (from->filter.params.n > params->n) params->n = from->filter.params.n;
-    filter_record_fini(from);
     return GLINT_OK;
 }
 
@@ -108,7 +109,7 @@ static int merge_record(void *arg, struct filter_record *record)
         return error_no_memory(&m->error);
     uint64_t *slot = find_slot(m, &record->key);
     if (*slot != 0) return unite_records(m, &m->records[*slot - 1], record);
-    m->records[m->count++] = *record;
+    m->records[m->count++] = filter_record_take(record);
     *slot = m->count;
     return GLINT_OK;
 }
@@ -195,7 +196,9 @@ static int read_and_merge_filters(struct merge *m, const struct cli_line *line)
     m->strict = cli_line_has(line, "strict");
     int code = atomic_output_open_dir(&m->dir, m->env, output, &m->error);
     if (code != 0) return code;
-    code = filter_each(m->env, line->arguments, line->argument_count, merge_record, m, &m->error);
+    m->maps.writable = true;
+    code = filter_each_mapped(m->env, line->arguments, line->argument_count, &m->maps, merge_record,
+                              m, &m->error);
     if (code == 0 && m->count > 0) qsort(m->records, m->count, sizeof *m->records, compare_records);
     if (code == 0) code = check_rates(m);
     if (code == 0) code = write_merged_file(m, "part-00000", m->count);
@@ -210,6 +213,7 @@ static void merge_filters(const struct cli_line *line, struct glint_error *error
     read_and_merge_filters(&m, line);
     *error = m.error;
     for (uint64_t i = 0; i < m.count; i++) filter_record_fini(&m.records[i]);
+    filter_maps_close(&m.maps);
     mem_free(m.records);
     mem_free(m.slots);
 }

@@ -33,11 +33,10 @@ int filter_parts_add(struct filter_parts *p, struct filter_record *record,
                                 .bits = (uint8_t *)(uintptr_t)part.segment.bits};
     part.bits_set = bloom_bits_set(&bits);
     part.at = record->offset + (uint64_t)(part.segment.bits - record->bytes.data);
-    part.segment.bits = NULL;
+    if (!record->mapped) part.segment.bits = NULL;
     part.key = record->key;
     record->key.text = NULL;
     p->items[p->count++] = part;
-    filter_record_fini(record);
     return 0;
 }
 

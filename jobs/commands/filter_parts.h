@@ -1,5 +1,5 @@
 /* Filters in segments, for the subcommands of `glint filter`: records where each segment is, and
- * reads its bits on request. Only positions are kept in memory, never the bits. */
+ * reads its bits on request. Only positions are kept in memory, or where the bits are mapped. */
 #ifndef GLINT_JOBS_COMMANDS_FILTER_PARTS_H
 #define GLINT_JOBS_COMMANDS_FILTER_PARTS_H
 
@@ -7,7 +7,7 @@
 
 struct filter_part {
     struct filter_key key;        /* owned */
-    struct bloom_segment segment; /* without its bits */
+    struct bloom_segment segment; /* with its bits only if the file is mapped */
     uint64_t bits_set;
     uint32_t file; /* index in the list of files */
     uint64_t at;   /* offset of the bits in the file */
@@ -31,8 +31,7 @@ struct filter_whole {
     uint64_t count;
 };
 
-/* Adds a record that is a segment; moves its key and frees the rest. Returns 0 or a code; after an
- * error the caller still owns the record. */
+/* Adds a record that is a segment, of which it takes the key. Returns 0 or a code. */
 int filter_parts_add(struct filter_parts *parts, struct filter_record *record,
                      struct glint_error *error);
 /* Call after the last add. Sorts by key and index, and checks that each filter is complete and from

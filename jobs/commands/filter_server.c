@@ -331,7 +331,8 @@ static void load_table(uv_work_t *work)
 {
     struct filter_server *s = work->data;
     s->load_error = (struct glint_error){.code = GLINT_OK};
-    filter_table_open(&s->tables[1 - s->served], s->config->env, s->config->path, &s->load_error);
+    filter_table_open(&s->tables[1 - s->served], s->config->env, s->config->path, true,
+                      &s->load_error);
 }
 
 static void serve_table(struct filter_server *s, unsigned number)
@@ -346,7 +347,7 @@ static void serve_table(struct filter_server *s, unsigned number)
         lstat(success, &st) != 0)
         log_line(LOG_WARN, NULL, "%s has no _SUCCESS: filters may be missing", s->config->path);
     log_line(LOG_INFO, NULL, "%" PRIu64 " filters of %s, %" PRIu64 " bytes",
-             s->service.table->count, s->config->path, s->service.table->bytes);
+             s->service.table->count, s->config->path, s->service.table->maps.bytes);
 }
 
 static void begin_to_load(struct filter_server *s);
@@ -518,7 +519,7 @@ int filter_server_run(const struct filter_server_config *config, struct glint_er
         mem_free(s);
         return r;
     }
-    r = filter_table_open(&s->tables[0], config->env, config->path, error);
+    r = filter_table_open(&s->tables[0], config->env, config->path, true, error);
     if (r == 0) {
         limit_clients(s);
         watch_signals(s);
