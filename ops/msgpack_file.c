@@ -154,16 +154,14 @@ static enum msgpack_validity decode_msgpack_record(struct msgpack_state *s,
 static int reserve_window(struct msgpack_state *s, uint64_t wanted)
 {
     const uint64_t rest = s->fill - s->at;
-    uint8_t *target = s->window;
     assert(s->rows == 0 && wanted > rest);
+    if (rest > 0) memmove(s->window, s->window + s->at, rest);
     if (wanted > s->capacity) {
-        target = mem_alloc(wanted);
-        if (target == NULL) return error_no_memory(&s->task->error);
+        uint8_t *grown = mem_grow(s->window, rest, wanted);
+        if (grown == NULL) return error_no_memory(&s->task->error);
+        s->window = grown;
         s->capacity = wanted;
     }
-    if (rest > 0) memmove(target, s->window + s->at, rest);
-    if (target != s->window) mem_free(s->window);
-    s->window = target;
     s->first = s->at = 0;
     s->fill = rest;
     assert(s->fill < s->capacity);

@@ -193,8 +193,7 @@ static struct glint_rdd *built_filters(const struct build_plan *p)
 static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rdd *lines)
 {
     uint64_t build;
-    if (p->add) {
-        lines = glint_with_split_bytes(lines, bloom_split_bytes(&p->sizes));
+    if (p->add)
         return bloom_add_pipeline(lines, built_filters(p), &p->sizes, &p->fields,
                                   glint_job_given(p->args, "strict"));
     }
@@ -414,6 +413,8 @@ const struct glint_job bloom_build_job = {
                   &fuse_key_number,
                   &fuse_key_text,
                   &fuse_join_shards,
+                  &bloom_added_rows,
+                  &bloom_add_rows,
                   &segments_lists_of_rows,
                   &segments_fill,
                   &segments_key_number,

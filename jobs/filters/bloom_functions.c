@@ -197,6 +197,15 @@ bool bloom_count_overfull_filter(struct glint_task *task, int counter,
     return true;
 }
 
+int bloom_set_overfull_error(struct glint_task *task, const struct sizes *sizes, uint32_t number)
+{
+    char key[256];
+    sizes_key_text(sizes, number, key, sizeof key);
+    return glint_fail(task, GLINT_E_FILTER_LIMIT, "build it for more ids, or without --strict",
+                      "the filter of key %s is sized for %llu ids, and would have more", key,
+                      (unsigned long long)sizes->params[number].n);
+}
+
 void bloom_emit_filter(const struct bloom_params *params, const union glint_value *key,
                        uint8_t *memory, struct glint_emitter *out)
 {

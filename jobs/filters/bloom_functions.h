@@ -1,6 +1,7 @@
 /* Functions of the Bloom filter jobs, by what they make:
  *   bloom_indexes.c    bloom.rating_indexes, text_indexes, extend, fill
  *   bloom_partials.c   bloom.rating_partials, text_partials, or, seal
+ *   bloom_added.c      bloom.added_rows, add_rows
  *   ids.c, ids_groups.c  bloom.rating_ids, text_ids, fill_ids, test_ids
  *   size_lines.c       bloom.counts_number, counts_text, params_number, params_text
  *   bloom_report.c     bloom.report_rating_python and its kin
@@ -22,6 +23,8 @@
 /* Returns whether the filter is one of them. */
 bool bloom_count_overfull_filter(struct glint_task *task, int counter,
                                  const struct bloom_params *params, uint8_t *bits);
+/* Fails the task because of such a filter. Returns the code. */
+int bloom_set_overfull_error(struct glint_task *task, const struct sizes *sizes, uint32_t number);
 
 /* Why a row is bad whose key has no size. */
 #define BLOOM_MISSING "its key is in neither COUNTS, PARAMS nor FILTERS"
@@ -75,6 +78,6 @@ extern const struct glint_function bloom_test_rating, bloom_test_text, bloom_add
 extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
     bloom_fill;
 extern const struct glint_function bloom_rating_partials, bloom_text_partials, bloom_or, bloom_seal,
-    bloom_seal_strict, bloom_bits;
+    bloom_seal_strict, bloom_bits, bloom_added_rows, bloom_add_rows;
 
 #endif

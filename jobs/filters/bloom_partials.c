@@ -166,15 +166,6 @@ static int seal_strict_init(struct glint_task *task, void *state)
     return seal_filter_init(task, state);
 }
 
-static int set_overfull_error(struct glint_task *task, const struct seal_state *s, uint32_t number)
-{
-    char key[256];
-    sizes_key_text(&s->sizes, number, key, sizeof key);
-    return glint_fail(task, GLINT_E_FILTER_LIMIT, "build it for more ids, or without --strict",
-                      "the filter of key %s is sized for %llu ids, and would have more", key,
-                      (unsigned long long)s->sizes.params[number].n);
-}
-
 static int emit_sealed_filter(struct glint_task *task, void *state, const struct glint_record *in,
                               struct glint_emitter *out)
 {
@@ -192,7 +183,7 @@ static int emit_sealed_filter(struct glint_task *task, void *state, const struct
     memcpy(s->memory + BLOOM_HEADER_MAX, in->value.bytes.data, in->value.bytes.size);
     if (bloom_count_overfull_filter(task, s->overfull, params, s->memory + BLOOM_HEADER_MAX) &&
         s->strict)
-        return set_overfull_error(task, s, number);
+        return bloom_set_overfull_error(task, &s->sizes, number);
     bloom_emit_filter(params, &in->key, s->memory, out);
     return 0;
 }

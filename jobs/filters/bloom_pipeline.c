@@ -6,7 +6,10 @@
 
 #include <assert.h>
 
-enum { SPLIT_FACTOR = 8 }; /* a split has at least this many bytes per byte of filters */
+enum {
+    SPLIT_FACTOR = 8, /* a split has at least this many bytes per byte of filters */
+    FEW_FACTOR = 4,   /* few rows have at most this part of the filters' bytes */
+};
 
 const char *const bloom_method_names[BLOOM_METHODS] = {"lists-fixed", "lists-varint", "lists-vint",
                                                        "lists-once", "partials"};
@@ -109,7 +112,11 @@ struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, f);
     glint_args_i64(args, "method", BLOOM_PARTIALS);
+    glint_args_i64(args, "strict", strict);
     glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
+    if (glint_input_bytes(lines) <= s->bits_bytes / FEW_FACTOR)
+        return bloom_add_few_rows(lines, filters, s, args);
+    lines = glint_with_split_bytes(lines, bloom_split_bytes(s));
     const struct glint_function *fill = s->text ? &bloom_text_partials : &bloom_rating_partials;
     struct glint_rdd *added = glint_map_partitions(lines, fill, args);
     struct glint_rdd *both = glint_union(glint_map_values(filters, &bloom_bits, NULL), added);
