@@ -1,9 +1,9 @@
 /* bloom-build --add-to, for few rows: tasks hash them, the driver sorts their indexes by filter and
  * broadcasts them, and the tasks that read the filters set the bits. So the filters pass no
- * shuffle: each is read, changed where it is in memory, and written, in the parts that it was in.
+ * shuffle: each is read, changed where it is in memory, and written, in the order that they were in.
  *
  *     rows -> bloom.added_rows -> collect -> broadcast -.
- *     filters ------------------------------------------+-> bloom.add_rows -> the same parts
+ *     filters ------------------------------------------+-> bloom.add_rows
  *
  * What a task collects of a batch:  filter.2 of each row, then k indexes of each row
  * The broadcast:                    first.8 of each filter and of the end, then the indexes

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { UUID_BYTES = 16, UUID_TEXT = 36, DAY_SECONDS = 86400, MICROS = 1000000 };
+enum { UUID_BYTES = 16, UUID_TEXT = 36, DAY_SECONDS = 86400, MICROS = 1000000, EXPONENT_MAX = 100 };
 
 static void put_value(uint8_t *out, uint64_t value, uint32_t width)
 {
@@ -16,17 +16,19 @@ static void put_value(uint8_t *out, uint64_t value, uint32_t width)
     for (uint32_t i = 0; i < width; i++) out[i] = (uint8_t)(value >> 8 * i);
 }
 
+/* With a sign as DuckDB reads it: -0 is 0. */
 static const char *parse_u64(struct glint_slice text, uint64_t *out)
 {
     *out = 0;
     if (text.size == 0) return "it is not a whole number";
-    for (uint64_t i = 0; i < text.size; i++) {
+    const bool negative = text.data[0] == '-', sign = negative || text.data[0] == '+';
+    for (uint64_t i = sign && text.size > 1; i < text.size; i++) {
         const uint8_t digit = (uint8_t)(text.data[i] - '0');
         if (digit > 9) return "it is not a whole number from 0 on";
         if (__builtin_mul_overflow(*out, 10, out) || __builtin_add_overflow(*out, digit, out))
             return "it is over 2^64 - 1";
     }
-    return NULL;
+    return negative && *out > 0 ? "it is not a whole number from 0 on" : NULL;
 }
 
 static const char *parse_integer(struct glint_slice text, int64_t least, int64_t most, int64_t *out)
@@ -53,13 +55,23 @@ static const char *parse_micros(struct glint_slice text, int64_t *out)
     return NULL;
 }
 
+/* Also with an exponent, as DuckDB and Arrow read decimals: 1e1 is 10. */
 static const char *parse_decimal(uint32_t type, struct glint_slice text, int64_t *out)
 {
     struct number number;
-    const int32_t scale = (int32_t)bloom_id_scale(type);
-    if (!number_parse(text, &number) || number.decimals < 0) return "it is not a decimal number";
+    int64_t exponent = 0;
+    uint64_t size = 0;
+    while (size < text.size && (text.data[size] | 0x20) != 'e') size++;
+    const struct glint_slice digits = {text.data, size};
+    const struct glint_slice after = {text.data + size + 1, text.size - size - 1};
+    if (!number_parse(digits, &number) || number.decimals < 0 ||
+        (size < text.size && !glint_parse_i64(after, &exponent)))
+        return "it is not a decimal number";
+    if (exponent > EXPONENT_MAX) exponent = EXPONENT_MAX; /* too many digits, or 0 */
+    if (exponent < -EXPONENT_MAX) exponent = -EXPONENT_MAX;
     __int128 units = number_units(&number), limit = 1;
-    int32_t decimals = number.decimals;
+    const int32_t scale = (int32_t)bloom_id_scale(type);
+    int32_t decimals = number.decimals - (int32_t)exponent;
     for (; decimals > scale && units % 10 == 0; decimals--) units /= 10;
     if (decimals > scale) return "it has more digits after the point than its type";
     for (uint32_t i = 0; i < bloom_id_precision(type); i++) limit *= 10;

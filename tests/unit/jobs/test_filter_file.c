@@ -140,6 +140,48 @@ Test(filter_file, small_records_around_a_large_one_are_read)
     buffer_fini(&file);
 }
 
+/* A file of Bloom.save: its key is its name without the ending, and it is alone. */
+Test(filter_file, filter_without_a_key_is_the_only_one)
+{
+    struct buffer file = {NULL, 0, 0};
+    struct seen seen = {.count = 0};
+    put_record(&file, "\x01", 1, 100000);
+    write_file(file.data + 2, file.size - 2);
+    cr_expect_eq(walk_file(&seen), 0, "%s", error.cause);
+    char wanted[128];
+    snprintf(wanted, sizeof wanted, "%s:100000@0 ", strrchr(path, '/') + 1);
+    cr_expect_str_eq(seen.text, wanted);
+    put_record(&file, "\x02", 1, 1);
+    write_file(file.data + 2, file.size - 2);
+    cr_expect_eq(walk_file(&seen), GLINT_E_FILTER_INVALID);
+    cr_expect(strstr(error.cause, "must be alone") != NULL, "%s", error.cause);
+    buffer_fini(&file);
+}
+
+/* Mapped records are those that are read, changes stay in this process, and damage is found. */
+Test(filter_file, mapped_files_give_the_same_records)
+{
+    struct buffer file = {NULL, 0, 0};
+    struct seen seen = {.count = 0}, mapped = {.count = 0};
+    struct filter_maps maps = {.writable = true};
+    const char *paths[] = {path};
+    for (char key = 0; key < 5; key++) put_record(&file, &key, 1, key == 2 ? 100000 : 40);
+    write_file(file.data, file.size);
+    cr_expect_eq(walk_file(&seen), 0);
+    cr_expect_eq(filter_each_mapped(env_real(), paths, 1, &maps, on_record, &mapped, &error), 0);
+    cr_expect_str_eq(mapped.text, seen.text);
+    cr_assert_eq(maps.count, 1);
+    cr_expect_eq(maps.bytes, file.size);
+    maps.items[0].data[file.size - 1] ^= 1;
+    cr_expect_eq(walk_file(&seen), 0, "the file is as it was");
+    filter_maps_close(&maps);
+    write_file(file.data, file.size - 1);
+    cr_expect_eq(filter_each_mapped(env_real(), paths, 1, &maps, on_record, &mapped, &error),
+                 GLINT_E_FILTER_INVALID);
+    filter_maps_close(&maps);
+    buffer_fini(&file);
+}
+
 Test(filter_file, empty_file_has_no_filters)
 {
     struct seen seen = {.count = 0};

@@ -40,6 +40,8 @@ Test(id_values, values)
         {"i64", 8, "9223372036854775807", "ffffffffffffff7f"},
         {"i64", 8, "-0", "0000000000000000"},
         {"u64", 8, "18446744073709551615", "ffffffffffffffff"},
+        {"u64", 8, "-0", "0000000000000000"},
+        {"u64", 8, "+7", "0700000000000000"},
         {"f64", 8, "1.5", "000000000000f83f"},
         {"f64", 8, "15e-1", "000000000000f83f"},
         {"f64", 8, "-0.0", "0000000000000080"},
@@ -55,6 +57,10 @@ Test(id_values, values)
         {"decimal(9,2)", 4, "-0.01", "ffffffff"},
         {"decimal(18,0)", 8, "999999999999999999", "ffff63a7b3b6e00d"},
         {"decimal(3,3)", 4, "0.001", "01000000"},
+        {"decimal(9,2)", 4, "1e1", "e8030000"},
+        {"decimal(9,2)", 4, "+15E-1", "96000000"},
+        {"decimal(9,2)", 4, "100e-4", "01000000"},
+        {"decimal(9,2)", 4, "0e999999999999", "00000000"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect_str_eq(value_of(cases[i].type, cases[i].width, cases[i].text), cases[i].value,
@@ -96,6 +102,14 @@ Test(id_values, others_are_none)
         {"decimal(9,2)", 4, "99999999999999999999999999999999999999",
          "it has more digits than its type"},
         {"decimal(9,2)", 4, "x", "it is not a decimal number"},
+        {"decimal(9,2)", 4, "1e", "it is not a decimal number"},
+        {"decimal(9,2)", 4, "e1", "it is not a decimal number"},
+        {"decimal(9,2)", 4, "1e1.5", "it is not a decimal number"},
+        {"decimal(9,2)", 4, "1e7", "it has more digits than its type"},
+        {"decimal(9,2)", 4, "1e-3", "it has more digits after the point than its type"},
+        {"decimal(9,2)", 4, "1e-999999", "it has more digits after the point than its type"},
+        {"u64", 8, "-", "it is not a whole number from 0 on"},
+        {"u64", 8, "+-1", "it is not a whole number from 0 on"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         cr_expect_str_eq(value_of(cases[i].type, cases[i].width, cases[i].text), cases[i].why,
