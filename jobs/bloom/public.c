@@ -267,6 +267,16 @@ int glint_bloom_unite(glint_bloom *into, const glint_bloom *from)
     return bloom_union(&into->filter, &from->filter);
 }
 
+int glint_bloom_intersect(glint_bloom *into, const glint_bloom *from)
+{
+    if (bloom_public_read_only(into)) return GLINT_BLOOM_ERR_READ_ONLY;
+    if (!bloom_params_equal(&into->filter.params, &from->filter.params))
+        return GLINT_BLOOM_ERR_MISMATCH;
+    const uint64_t bytes = bloom_bytes(into->filter.params.m);
+    for (uint64_t i = 0; i < bytes; i++) into->filter.bits[i] &= from->filter.bits[i];
+    return 0;
+}
+
 int glint_bloom_union_ids(const glint_bloom *a, const glint_bloom *b, double *out_ids)
 {
     uint64_t bits_set;

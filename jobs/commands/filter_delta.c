@@ -120,11 +120,19 @@ static int compare_records(const void *a, const void *b)
     return (x->segment.index > y->segment.index) - (x->segment.index < y->segment.index);
 }
 
+int delta_check_record(const struct filter_record *record, struct glint_error *error)
+{
+    if (signals_pending() != GLINT_OK)
+        return error_set(error, signals_pending(), NULL, "interrupted by a signal");
+    if (!record->bare) return GLINT_OK;
+    return error_set(error, GLINT_E_FILTER_INVALID, "give it one: glint filter merge --output DIR",
+                     "%s: the filter has no key", record->path);
+}
+
 static int keep_record(void *arg, struct filter_record *record)
 {
     struct delta_filters *f = arg;
-    if (signals_pending() != GLINT_OK)
-        return error_set(f->error, signals_pending(), NULL, "interrupted by a signal");
+    if (delta_check_record(record, f->error) != 0) return f->error->code;
     if (!array_reserve(&f->records, &f->capacity, f->count + 1, sizeof *f->records))
         return error_no_memory(f->error);
     f->records[f->count++] = filter_record_take(record);

@@ -64,6 +64,8 @@ struct delta_filters {
     struct glint_error *error;
 };
 
+/* Filters without a key are none of an output, of which diff and patch are. Returns 0 or a code. */
+int delta_check_record(const struct filter_record *record, struct glint_error *error);
 /* Reads a path as filter_each. Call delta_filters_fini in any case. Returns 0 or a code. */
 int delta_filters_read(struct delta_filters *f, struct env *env, const char *path,
                        struct glint_error *error);

@@ -1,7 +1,6 @@
 /* glint filter diff: writes what turns the filters of OLD into those of NEW (filter_delta.h). OLD
  * is in memory, and of NEW one filter at a time. NEW is read twice: its digest is in the header. */
 #include "engine/cli/options.h"
-#include "engine/cli/signals.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_delta.h"
 #include "jobs/commands/output_file.h"
@@ -83,8 +82,7 @@ static int write_step(struct diff *d, struct filter_record *record)
 static int add_new_record(void *arg, struct filter_record *record)
 {
     struct diff *d = arg;
-    if (signals_pending() != GLINT_OK)
-        return error_set(&d->error, signals_pending(), NULL, "interrupted by a signal");
+    if (delta_check_record(record, &d->error) != 0) return d->error.code;
     int code = next_part(d, record);
     if (code == 0 && !d->writing) {
         delta_digest_add(d->digest, d->part, record->bytes.data, record->bytes.size);

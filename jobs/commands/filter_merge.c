@@ -8,11 +8,13 @@
 #include "engine/cli/options.h"
 #include "engine/cli/print.h"
 #include "engine/cli/signals.h"
+#include "engine/records/pack.h"
 #include "jobs/commands/atomic_output.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_file.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +153,18 @@ static int check_rates(struct merge *m)
     return GLINT_OK;
 }
 
+/* Before a filter that had no key in its file. Returns 0 or a negative errno. */
+static int write_pair_head(struct merge *m, int file, const struct filter_key *key)
+{
+    struct packer pair = {.failed = false};
+    pack_array(&pair, 2);
+    pack_str(&pair, (struct glint_slice){(const uint8_t *)key->text, key->size});
+    const int failed =
+        pair.failed ? -ENOMEM : env_write_all(m->env, file, pair.out.data, pair.out.size);
+    packer_fini(&pair);
+    return failed;
+}
+
 /* The pair of key and filter: what precedes the filter is kept as it was. */
 static int write_record(struct merge *m, int file, const struct filter_record *record)
 {
@@ -158,8 +172,9 @@ static int write_record(struct merge *m, int file, const struct filter_record *r
     uint8_t header[BLOOM_HEADER_MAX];
     const uint64_t before =
         (uint64_t)(filter->bits - record->bytes.data) - bloom_header_size(&filter->params);
-    assert(before < record->bytes.size);
-    int failed = env_write_all(m->env, file, record->bytes.data, before);
+    assert(before < record->bytes.size && record->bare == (before == 0));
+    int failed = record->bare ? write_pair_head(m, file, &record->key)
+                              : env_write_all(m->env, file, record->bytes.data, before);
     const uint32_t size = bloom_encode_header(filter, header);
     if (failed == 0) failed = env_write_all(m->env, file, header, size);
     if (failed == 0)

@@ -114,12 +114,14 @@ struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *
     glint_args_i64(args, "method", BLOOM_PARTIALS);
     glint_args_i64(args, "strict", strict);
     glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
-    if (glint_input_bytes(lines) <= s->bits_bytes / FEW_FACTOR)
-        return bloom_add_few_rows(lines, filters, s, args);
     lines = glint_with_split_bytes(lines, bloom_split_bytes(s));
     const struct glint_function *fill = s->text ? &bloom_text_partials : &bloom_rating_partials;
     struct glint_rdd *added = glint_map_partitions(lines, fill, args);
     struct glint_rdd *both = glint_union(glint_map_values(filters, &bloom_bits, NULL), added);
     struct glint_rdd *merged = glint_reduce_by_key(both, &bloom_or, NULL);
+    /* Not with another --partitions, which only the shuffle gives. */
+    if (glint_input_bytes(lines) <= s->bits_bytes / FEW_FACTOR && merged != NULL &&
+        glint_partitions(merged) == glint_partitions(filters))
+        return bloom_add_few_rows(lines, filters, s, args);
     return glint_map_values(merged, strict ? &bloom_seal_strict : &bloom_seal, args);
 }

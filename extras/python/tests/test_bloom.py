@@ -11,6 +11,7 @@ import os
 import pathlib
 import pickle
 import signal
+import subprocess
 import tempfile
 import threading
 import unittest
@@ -27,6 +28,71 @@ def filled(**options):
     bloom = glint.Bloom(len(IDS), **options)
     bloom.add_many(IDS)
     return bloom
+
+
+class Sets(unittest.TestCase):
+    """Filters by key, the intersection of two, and what `glint filter` says of their files."""
+
+    def glint(self, *words):
+        done = subprocess.run([glint.program(), "filter", *words], capture_output=True, text=True,
+                              check=True)
+        return done.stdout
+
+    def test_intersection(self):
+        a, b = glint.Bloom(20_000, 0.001), glint.Bloom(20_000, 0.001)
+        a.add_many(IDS[:12_000])
+        b.add_many(IDS[8_000:])
+        both = a & b
+        self.assertTrue(all(both.contains_many(IDS[8_000:12_000])))
+        self.assertLess(sum(both.contains_many(OTHERS)), 50)
+        self.assertLess(sum(both.contains_many(IDS[:8_000])), 50)
+        self.assertAlmostEqual(a.intersection_ids(b), 4_000, delta=200)
+        self.assertAlmostEqual(a.intersection_ids(a), 12_000, delta=200)
+        kept = a.copy()
+        kept &= b
+        self.assertEqual(kept, both)
+        self.assertEqual(a & a, a)
+        with self.assertRaises(glint.Error) as failed:
+            a & glint.Bloom(5)
+        self.assertEqual(failed.exception.code, "E0804")
+        self.assertRaises(TypeError, lambda: a & 5)
+
+    def test_saved_set(self):
+        with tempfile.TemporaryDirectory() as where:
+            path = os.path.join(where, "set.bloom")
+            for keys in (["fr", "de", "\u00e9"], [5, -7, 2**63 - 1], [0.5, 1e300], [None]):
+                filters = {}
+                for i, key in enumerate(keys):
+                    filters[key] = glint.Bloom(100)
+                    filters[key].add(f"id{i}")
+                glint.save_filters(path, filters)
+                self.assertEqual(glint.load_filters(path), filters)
+                found = self.glint("query", path, "id0").rstrip("\n").split("\t")[1].split(",")
+                name = "set" if keys == [None] else str(keys[0])
+                self.assertIn(name.replace("\u00e9", "%"), found)
+                self.assertEqual(len(self.glint("info", path).splitlines()), len(keys) + 1)
+            self.assertRaises(ValueError, glint.save_filters, path, {2**63: filters[None]})
+            one = filters[None]
+            self.assertRaises(glint.Error, glint.save_filters, path, {None: one, "a": one})
+
+    def test_export(self):
+        with tempfile.TemporaryDirectory() as where:
+            filters = {}
+            for key in ("fr", "de"):
+                filters[key] = glint.Bloom(1000, layout="classic", scheme="spark-bloom-v2")
+                filters[key].add_many(IDS[:1000])
+            files = os.path.join(where, "files")
+            glint.export_filters(files, filters, "spark-v2")
+            self.assertEqual(sorted(os.listdir(files)), ["de.spark-v2", "fr.spark-v2"])
+            again = os.path.join(where, "again")
+            self.glint("import", "--output", again, "--n", "1000", files)
+            self.assertEqual(glint.load_filters(again), filters)
+            with self.assertRaises(glint.Error) as failed:
+                glint.export_filters(files, filters, "spark-v2")
+            self.assertEqual(failed.exception.code, "E0301")
+            with self.assertRaises(glint.Error) as failed:
+                glint.export_filters(os.path.join(where, "other"), filters, "guava")
+            self.assertEqual(failed.exception.code, "E0804")
 
 
 class TypedIds(unittest.TestCase):

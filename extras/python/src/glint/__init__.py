@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._actions import Stats
-    from ._bloom import Bloom, load_filters
+    from ._bloom import Bloom, load_filters, save_filters
     from ._context import Context
     from ._errors import Error
     from ._rdd import RDD
-    from ._run import Output, Result, Stage, program, run
+    from ._run import Output, Result, Stage, export_filters, program, run
 
-__all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "Stats", "load_filters",
-           "program", "run"]
+__all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "Stats", "export_filters",
+           "load_filters", "program", "run", "save_filters"]
 
 _MODULES = {"RDD": "_rdd", "Bloom": "_bloom", "Context": "_context", "Error": "_errors",
             "Output": "_run", "Result": "_run", "Stage": "_run", "Stats": "_actions",
-            "load_filters": "_bloom", "program": "_run", "run": "_run"}
+            "export_filters": "_run", "load_filters": "_bloom", "program": "_run", "run": "_run",
+            "save_filters": "_bloom"}
 
 
 def __getattr__(name: str) -> Any:

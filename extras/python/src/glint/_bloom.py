@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
 import pathlib
 import threading
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Optional, Union
 
 from ._columns import Column, columns, id_bytes, is_numpy, with_interface
@@ -215,6 +216,30 @@ class Bloom:
             both |= other
         return both
 
+    def __iand__(self, other: Bloom) -> Bloom:
+        if not isinstance(other, Bloom):
+            return NotImplemented
+        with self._writing:
+            check(lib.glint_bloom_intersect(self._writable, other._open), f"{self!r} & {other!r}")
+        return self
+
+    def __and__(self, other: Bloom) -> Bloom:
+        """The ids that are in both, and false positives: each of both, at most, which are more
+        than a filter of only these ids would have."""
+        if not isinstance(other, Bloom):
+            return NotImplemented
+        both = self.copy()
+        both &= other
+        return both
+
+    def intersection_ids(self, other: Bloom) -> float:
+        """About how many different ids were added to both, by the bits of both and of their union:
+        the error is that of these estimates, whatever the result. Below 0: about none."""
+        out = ffi.new("double *")
+        check(lib.glint_bloom_intersection_ids(self._open, other._open, out),
+              f"{self!r}, {other!r}")
+        return float(out[0])
+
     def copy(self) -> Bloom:
         """A writable copy."""
         out = ffi.new("glint_bloom **")
@@ -371,6 +396,32 @@ def load_filters(path: Path, *, mmap: bool = False) -> dict[Key, Bloom]:
     for part in parts_of(where):
         found.update(_read(part, mmap))
     return found
+
+
+def save_filters(path: Path, filters: Mapping[Key, Bloom]) -> None:
+    """Writes a file with these filters, which appears whole or not at all: load_filters gives them
+    back, and `glint filter`, bloom-test and membership read them if all keys are integers, or all
+    are str. The key None is for a filter that is alone."""
+    entries = ffi.new("struct glint_bloom_entry[]", len(filters))
+    kept = []  # memory of the texts
+    for entry, (key, bloom) in zip(entries, filters.items()):
+        entry.filter = bloom._open
+        if isinstance(key, (str, bytes)):
+            text = ffi.new("char[]", key.encode() if isinstance(key, str) else key)
+            kept.append(text)
+            entry.kind, entry.text, entry.text_size = lib.GLINT_BLOOM_KEY_TEXT, text, len(text) - 1
+        elif isinstance(key, float):
+            entry.kind, entry.real = lib.GLINT_BLOOM_KEY_DOUBLE, key
+        elif key is not None:
+            number = operator.index(key)
+            if not -(1 << 63) <= number < 1 << 63:
+                raise ValueError(f"the key {number} has more than 64 bits")
+            entry.kind, entry.number = lib.GLINT_BLOOM_KEY_INT, number
+    with contextlib.ExitStack() as writing:
+        for bloom in {id(each): each for each in filters.values()}.values():
+            writing.enter_context(bloom._writing)
+        result = lib.glint_bloom_write(os.fsencode(path), entries, len(filters))
+    check(result, os.fsdecode(path), writes=True)
 
 
 def parts_of(path: pathlib.Path) -> list[pathlib.Path]:

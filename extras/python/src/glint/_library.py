@@ -142,6 +142,8 @@ int glint_bloom_contains_many(const glint_bloom *filter, const struct glint_bloo
                               uint8_t *out_hit);
 
 int glint_bloom_unite(glint_bloom *into, const glint_bloom *from);
+int glint_bloom_intersect(glint_bloom *into, const glint_bloom *from);
+int glint_bloom_intersection_ids(const glint_bloom *a, const glint_bloom *b, double *out_ids);
 
 size_t glint_bloom_encoded_size(const glint_bloom *filter);
 int glint_bloom_encode(const glint_bloom *filter, void *out, size_t capacity);

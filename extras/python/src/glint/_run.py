@@ -6,13 +6,15 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, Optional, Union, cast
 
-from ._bloom import Bloom, Key, load_filters, parts_of
+from ._bloom import Bloom, Key, load_filters, parts_of, save_filters
 from ._errors import Error
 
 Argument = Union[str, bytes, int, float, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -23,6 +25,24 @@ _SET_HERE = ("json", "help", "graph", "color", "quiet", "verbose")
 def program() -> str:
     """The path of the program glint."""
     return str(pathlib.Path(__file__).parent / "lib" / "glint")
+
+
+def export_filters(directory: Union[str, os.PathLike[str]], filters: Mapping[Key, Bloom],
+                   format: str) -> None:
+    """Writes each filter to DIRECTORY/KEY.FORMAT, as the class of another system reads it: the
+    formats of `glint filter export`, of which each needs its scheme. DIRECTORY must not exist, and
+    is created whole."""
+    with tempfile.TemporaryDirectory() as where:
+        path = pathlib.Path(where, "none")
+        save_filters(path, filters)
+        done = subprocess.run(
+            [program(), "filter", "export", "--format", format, "--output", directory, path],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, errors="replace", check=False)
+    if done.returncode != 0:
+        code = re.search(r"^error\[(E\d+)\]", done.stderr, re.MULTILINE)
+        parts = dict(re.findall(r"^ +(cause|effect|hint): (.*)$", done.stderr, re.MULTILINE))
+        raise Error(code and code[1], parts.get("cause", done.stderr.strip()),
+                    hint=parts.get("hint"), exit_status=done.returncode)
 
 
 @dataclass(frozen=True)
