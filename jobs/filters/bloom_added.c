@@ -1,6 +1,6 @@
 /* bloom-build --add-to, for few rows: tasks hash them, the driver sorts their indexes by filter and
  * broadcasts them, and the tasks that read the filters set the bits. So the filters pass no
- * shuffle: each is read, changed where it is in memory, and written, in the order that they were in.
+ * shuffle: each is read, changed where it is in memory, and written, in the order of the files.
  *
  *     rows -> bloom.added_rows -> collect -> broadcast -.
  *     filters ------------------------------------------+-> bloom.add_rows

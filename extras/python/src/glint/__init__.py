@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from ._rdd import RDD
     from ._run import Output, Result, Stage, export_filters, program, run
 
-__all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "Stats", "export_filters",
-           "load_filters", "program", "run", "save_filters"]
+__all__ = ["RDD", "Bloom", "Context", "Error", "Output", "Result", "Stage", "Stats",
+           "export_filters", "load_filters", "program", "run", "save_filters"]
 
 _MODULES = {"RDD": "_rdd", "Bloom": "_bloom", "Context": "_context", "Error": "_errors",
             "Output": "_run", "Result": "_run", "Stage": "_run", "Stats": "_actions",
