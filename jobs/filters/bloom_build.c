@@ -196,7 +196,6 @@ static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rd
     if (p->add)
         return bloom_add_pipeline(lines, built_filters(p), &p->sizes, &p->fields,
                                   glint_job_given(p->args, "strict"));
-    }
     if (bloom_is_fuse(p->sizing.layout))
         return fuse_pipeline(lines, &p->sizes, &p->fields);
     if (p->strategy == BUILD_IDS)
