@@ -234,6 +234,7 @@ void locked_dir_remove_stale(struct env *env, const char *parent, const char *pr
  * directory of a dead process is deleted by the next one in the same place. */
 
 #define PREFIX "glint-"
+#define LEVELS 32u /* of directories: files that a driver has sent to commands may be such */
 
 static const char *temp_parent_or_default(const char *parent)
 {
@@ -243,7 +244,7 @@ static const char *temp_parent_or_default(const char *parent)
 
 void work_dir_remove_stale(struct env *env, const char *parent)
 {
-    locked_dir_remove_stale(env, temp_parent_or_default(parent), PREFIX, 1);
+    locked_dir_remove_stale(env, temp_parent_or_default(parent), PREFIX, LEVELS);
 }
 
 int work_dir_open_as(struct work_dir *w, struct env *env, const char *parent, const char *prefix,
@@ -275,7 +276,7 @@ int work_dir_open_as(struct work_dir *w, struct env *env, const char *parent, co
 int work_dir_open(struct work_dir *w, struct env *env, const char *parent,
                   struct glint_error *error)
 {
-    return work_dir_open_as(w, env, parent, PREFIX, 1, error);
+    return work_dir_open_as(w, env, parent, PREFIX, LEVELS, error);
 }
 
 void work_dir_close(struct work_dir *w)

@@ -131,6 +131,12 @@ class Cluster(unittest.TestCase):
                 self.assertEqual(sc.parallelize([1], 1).map(
                     lambda _: open(SparkFiles.get("data"), encoding="utf-8").read()).collect(),
                     [text])
+            deep = os.path.join(self.directory, "tree")
+            os.makedirs(os.path.join(deep, "a", "b", "c"))
+            sc.addFile(deep, recursive=True)
+            self.assertEqual(sc.parallelize([1], 1).map(
+                lambda _: os.path.isdir(SparkFiles.get("tree/a/b/c"))).collect(), [True])
+        self.assertEqual([n for n in os.listdir(self.directory) if n.startswith("glint-")], [])
 
     def test_exception(self) -> None:
         error = self.fails(self.configure(1), lambda x: 1 / 0)
