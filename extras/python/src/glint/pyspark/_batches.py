@@ -149,20 +149,29 @@ class _Kept:
         self.batches.clear()
 
     def dataset(self) -> Dataset:
-        """The places of the blocks, in slices."""
+        """The places of the blocks, in slices; on a cluster, which does not have the file, the
+        blocks themselves."""
+        workers, n = self.ctx._workers, self.slices
         if self.places is None or self.batches:
             self._spool()
-        places, n = self.places or [], self.slices
+        places: list[Any] = self.places or []
+        if getattr(workers, "shipping", None) is not None:
+            places = [bytes(batch.encode()) for batch in read_places(0, places)]
         parts = [places[len(places) * i // n : len(places) * (i + 1) // n] for i in range(n)]
-        return self.ctx._workers.parallelize([[pickle.dumps(part, 5)] for part in parts])
+        return workers.parallelize([[pickle.dumps([one], 5) for one in part] for part in parts])
 
     def all(self) -> list[Batch]:
         """Those in memory as they are, without a copy."""
         return [*read_places(0, self.places or []), *self.batches]
 
 
-def read_places(_: int, places: Iterable[tuple[str, int, int]]) -> Iterator[Batch]:
-    for path, offset, size in places:
+def read_places(_: int, places: Iterable[Any]) -> Iterator[Batch]:
+    """Of (path, offset, size) of blocks, or of blocks."""
+    for place in places:
+        if isinstance(place, bytes):
+            yield Batch.decode(place)
+            continue
+        path, offset, size = place
         with open(path, "rb", buffering=0) as file:
 
             def fill(memory: memoryview, at: int = offset, file: Any = file) -> None:
