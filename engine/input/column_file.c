@@ -135,7 +135,10 @@ int column_file_open(struct column_file *f, struct env *env, struct glint_task *
                      struct glint_error *error)
 {
     *f = (struct column_file){.error = error};
-    f->input = (struct format_input){.context = f, .size = piece->file_size, .read = read_input};
+    f->input = (struct format_input){.context = f,
+                                     .size = piece->file_size,
+                                     .remote = piece->remote != NULL,
+                                     .read = read_input};
     f->library = format_library_load(error);
     if (f->library == NULL) return error->code;
     int r = task != NULL ? input_stream_open_in_task(&f->stream, task, piece, 0)

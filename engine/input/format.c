@@ -1,5 +1,5 @@
 /* A format whose magic bytes cannot start a text is detected by them alone. If a text could start
- * with them, more is compared: bzip2's first block, Avro's schema, or whether a NUL byte occurs.
+ * with them, more is compared: bzip2's first block, or whether a NUL byte occurs.
  * Any other file with a NUL byte in its head is binary, as for grep and git; a NUL byte after the
  * head is read as part of the text. */
 #include "engine/input/format.h"
@@ -23,14 +23,9 @@ struct bytes {
 
 struct format {
     struct bytes first, second; /* second.size 0: only the first is compared */
-    bool anywhere;              /* the second may be anywhere in the head */
     bool binary;                /* the head must also contain a NUL byte */
     const char *name, *hint;
 };
-
-/* DuckDB reads Parquet and Avro; of ORC another program must make CSV. */
-#define DUCKDB             "duckdb -csv -nullvalue '\\N' -c"
-#define PIPE_HINT(program) "pipe it: " program " | glint submit JOB --csv --header - OUT"
 
 static const struct format formats[] = {
     {BYTES("\x02\x21\x4c\x18", 0), .name = "compressed by lz4 in its old format",
@@ -38,9 +33,7 @@ static const struct format formats[] = {
     {BYTES("FEA1", 0), .binary = true, .name = "a Feather file of version 1",
      .hint = "write it again with pyarrow.feather.write_feather, which writes version 2"},
     {BYTES("ORC", 0), .binary = true, .name = "an ORC file",
-     .hint = PIPE_HINT("a program that prints it as CSV")},
-    {BYTES("Obj\x01", 0), BYTES("avro.schema", 0), .anywhere = true, .name = "an Avro file",
-     .hint = PIPE_HINT(DUCKDB " \"FROM read_avro('FILE')\"")},
+     .hint = "pipe it: a program that prints it as CSV | glint submit JOB --csv --header - OUT"},
     {BYTES("PK\x03\x04", 0), .name = "a zip archive", .hint = "unpack it first (unzip)"},
     {BYTES("PK\x05\x06", 0), .name = "a zip archive", .hint = "unpack it first (unzip)"},
     {BYTES("ustar", 257), .binary = true, .name = "a tar archive",
@@ -62,7 +55,6 @@ static bool is_format(const struct format *f, const uint8_t *head, uint64_t size
 {
     assert(f->first.size > 0);
     if (!matches_at(&f->first, head, size) || (f->binary && !nul)) return false;
-    if (f->anywhere) return memmem(head, size, f->second.data, f->second.size) != NULL;
     return f->second.size == 0 || matches_at(&f->second, head, size);
 }
 
@@ -77,6 +69,7 @@ uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
         {BYTES("PAR1\x15", 0), false, FORMAT_PARQUET},
         {BYTES("PARE", 0), true, FORMAT_PARQUET}, /* with an encrypted footer */
         {BYTES("ARROW1\0\0", 0), false, FORMAT_ARROW_FILE},
+        {BYTES("Obj\x01", 0), false, FORMAT_AVRO},
     };
     if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
     const bool nul = size > 0 && memchr(head, 0, size) != NULL;

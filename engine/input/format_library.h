@@ -50,7 +50,7 @@ struct ArrowArrayStream {
 #endif
 
 /* Changes when a struct or the meaning of a function below does. */
-#define FORMAT_LIBRARY_ABI 2
+#define FORMAT_LIBRARY_ABI 3
 
 enum format_kind {
     FORMAT_PARQUET = 1,
@@ -80,6 +80,7 @@ struct format_error {
 struct format_input {
     void *context;
     uint64_t size;
+    bool remote; /* each read costs a round trip */
     int (*read)(void *context, uint64_t offset, void *out, uint64_t size);
 };
 

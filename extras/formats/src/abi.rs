@@ -2,6 +2,7 @@
 //! function checks its arguments, catches panics and writes errors.
 
 use crate::arrow_file::ArrowFile;
+use crate::avro_file::AvroFile;
 use crate::error::{guard, misused, unsupported, Error, Result};
 use crate::file::{Batches, File, Request};
 use crate::input::{Input, RawInput};
@@ -16,7 +17,7 @@ use arrow_schema::{Schema, SchemaRef};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
-const ABI: u32 = 2;
+const ABI: u32 = 3;
 
 /// struct format_error.
 #[repr(C)]
@@ -58,6 +59,7 @@ pub struct RawRead {
 const PARQUET: u32 = 1;
 const ARROW_FILE: u32 = 2;
 const ARROW_STREAM: u32 = 3;
+const AVRO: u32 = 4;
 
 /// struct format_file.
 pub struct Handle {
@@ -141,6 +143,7 @@ unsafe extern "C" fn open(
             PARQUET => ParquetFile::open(input.clone()).map(|file| Box::new(file) as Box<dyn File>),
             ARROW_FILE => ArrowFile::open_file(input.clone()).map(|file| Box::new(file) as _),
             ARROW_STREAM => ArrowFile::open_stream(input.clone()).map(|file| Box::new(file) as _),
+            AVRO => AvroFile::open(input.clone()).map(|file| Box::new(file) as _),
             _ => Err(unsupported(format!("files of kind {kind} are not supported"))),
         };
         let file = opened.map_err(|error| input.cause(error))?;

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex};
 pub struct RawInput {
     pub context: *mut c_void,
     pub size: u64,
+    pub remote: bool,
     pub read: unsafe extern "C" fn(*mut c_void, u64, *mut c_void, u64) -> i32,
 }
 
@@ -37,6 +38,11 @@ impl Input {
 
     pub fn size(&self) -> u64 {
         self.raw.size
+    }
+
+    /// Each read costs a round trip.
+    pub fn is_remote(&self) -> bool {
+        self.raw.remote
     }
 
     /// `error`, or that the callback failed if it did since the last call: the crates wrap its
@@ -121,7 +127,7 @@ impl Chunk {
 
     /// From `offset` on at least `least` bytes, and what else was read ahead. `least` is within
     /// the chunk. Bytes of the window are not read again.
-    fn ahead(&self, offset: u64, least: usize) -> Result<Bytes> {
+    pub fn ahead(&self, offset: u64, least: usize) -> Result<Bytes> {
         let mut window = self.window.lock().unwrap_or_else(|e| e.into_inner());
         let skip = offset.wrapping_sub(window.offset);
         let known = if offset >= window.offset && skip < window.bytes.len() as u64 {

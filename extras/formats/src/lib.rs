@@ -6,6 +6,8 @@ mod arrays;
 mod arrow_file;
 mod arrow_message;
 mod arrow_write;
+mod avro_blocks;
+mod avro_file;
 mod error;
 mod file;
 mod input;

@@ -2,11 +2,11 @@
 
 import ctypes
 from ctypes import CFUNCTYPE, POINTER, Structure, byref, c_char, c_double, c_int, c_int32
-from ctypes import c_int64, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import c_bool, c_int64, c_uint8, c_uint32, c_uint64, c_void_p
 
 import pyarrow as pa
 
-PARQUET, ARROW_FILE, ARROW_STREAM = 1, 2, 3
+PARQUET, ARROW_FILE, ARROW_STREAM, AVRO = 1, 2, 3, 4
 DAMAGED, CALLBACK, UNSUPPORTED, INTERNAL = 1, 2, 3, 4
 CODECS = ["none", "snappy", "zstd", "gzip", "lz4", "brotli"]
 READ = CFUNCTYPE(c_int, c_void_p, c_uint64, c_void_p, c_uint64)
@@ -18,7 +18,7 @@ class Failure(Structure):
 
 
 class Input(Structure):
-    _fields_ = [("context", c_void_p), ("size", c_uint64), ("read", READ)]
+    _fields_ = [("context", c_void_p), ("size", c_uint64), ("remote", c_bool), ("read", READ)]
 
 
 class Output(Structure):
@@ -88,7 +88,7 @@ class Library:
         self.loaded = ctypes.CDLL(path)
         self.loaded.glint_formats.restype = POINTER(Table)
         self.table = self.loaded.glint_formats().contents
-        assert self.table.abi == 2 and self.table.size == ctypes.sizeof(Table)
+        assert self.table.abi == 3 and self.table.size == ctypes.sizeof(Table)
 
     def open(self, data, kind=PARQUET):
         return File(self, data, kind)
@@ -147,7 +147,7 @@ class File:
             ctypes.memmove(out, self.data[offset:offset + size], size)
             return 0
 
-        self.input, self.handle, error = Input(None, len(data), read), c_void_p(), Failure()
+        self.input, self.handle, error = Input(None, len(data), False, read), c_void_p(), Failure()
         if self.table.open(byref(self.input), kind, byref(self.handle), byref(error)):
             raise FormatError(error)
 

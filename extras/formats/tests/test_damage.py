@@ -10,11 +10,13 @@ import random
 import tempfile
 import unittest
 
+import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import library
 import sample
+import test_avro
 
 LIBRARY = library.Library(os.environ["GLINT_FORMATS"])
 CASES = int(os.environ.get("GLINT_CASES", "4000"))
@@ -45,6 +47,11 @@ def files():
             with new(out, table.schema, options=options) as writer:
                 writer.write_table(table, max_chunksize=40)
             result.append((kind, out.getvalue()))
+    for codec in test_avro.CODECS:
+        out = io.BytesIO()
+        rows = [test_avro.row(i) for i in range(60)]
+        fastavro.writer(out, test_avro.SCHEMA, rows, codec=codec, sync_interval=2000)
+        result.append((library.AVRO, out.getvalue()))
     return result
 
 

@@ -29,12 +29,14 @@ Test(format, files_of_columns_are_recognized)
     cr_expect_eq(format_detect_columns(HEAD("PAR1\x15\x04\x15")), FORMAT_PARQUET);
     cr_expect_eq(format_detect_columns(HEAD("PARE\x01\0\0")), FORMAT_PARQUET);
     cr_expect_eq(format_detect_columns(HEAD("ARROW1\0\0")), FORMAT_ARROW_FILE);
+    cr_expect_eq(format_detect_columns(HEAD("Obj\x01\x04\x14")), FORMAT_AVRO);
     cr_expect_eq(format_detect_columns(HEAD("\xff\xff\xff\xff\x80\0\0\0\x10\0\0\0\0\0\0\0")),
                  FORMAT_ARROW_STREAM);
     cr_expect_eq(format_detect_columns(HEAD("PAR1")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PAR1 is the first name of a text")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PARENT\tCHILD")), 0);
     cr_expect_eq(format_detect_columns(HEAD("ARROW1 is text")), 0);
+    cr_expect_eq(format_detect_columns(HEAD("Object\tkey")), 0);
     cr_expect_eq(format_detect_columns(NULL, 0), 0);
 }
 
@@ -43,13 +45,6 @@ Test(format, binary_formats_are_recognized)
     expect_rejected(HEAD("\x02\x21\x4c\x18\x64"), "lz4");
     expect_rejected(HEAD("FEA1\0\0\0\0"), "Feather file of version 1");
     expect_rejected(HEAD("ORC\x0a\x05\0\x08"), "ORC");
-    expect_rejected(HEAD("Obj\x01\x04\x16"
-                         "avro.schema\x02{"),
-                    "Avro");
-    expect_rejected(HEAD("Obj\x01\x04\x14"
-                         "avro.codec\x08null\x16"
-                         "avro.schema\x02{"),
-                    "Avro");
     expect_rejected(HEAD("PK\x03\x04\x14"), "zip");
     expect_rejected(HEAD("PK\x05\x06"), "zip");
     expect_rejected(HEAD("\xff\xfe"

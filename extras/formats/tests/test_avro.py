@@ -1,0 +1,188 @@
+"""Avro files of fastavro: what glint reads is what fastavro reads."""
+
+import datetime
+import decimal
+import io
+import os
+import uuid
+
+import fastavro
+import polars
+import pyarrow
+import pyarrow.parquet
+
+from command import Command
+
+DAY = datetime.date(2026, 1, 31)
+AT = datetime.datetime(2026, 1, 31, 12, 0, 0, 250000, tzinfo=datetime.timezone.utc)
+CODECS = ["null", "deflate", "snappy", "zstandard"]
+SCHEMA = {"type": "record", "name": "row", "namespace": "of.tests", "fields": [
+    {"name": "id", "type": "string"},
+    {"name": "n", "type": ["null", "long"], "default": None},
+    {"name": "i", "type": "int"},
+    {"name": "late", "type": ["string", "null"]},
+    {"name": "f", "type": "float"},
+    {"name": "d", "type": "double"},
+    {"name": "yes", "type": "boolean"},
+    {"name": "raw", "type": "bytes"},
+    {"name": "fixed", "type": {"type": "fixed", "name": "three", "size": 3}},
+    {"name": "suit", "type": {"type": "enum", "name": "suit", "symbols": ["HEARTS", "SPADES"]}},
+    {"name": "day", "type": {"type": "int", "logicalType": "date"}},
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-micros"}},
+    {"name": "ms", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+    {"name": "local", "type": {"type": "long", "logicalType": "local-timestamp-micros"}},
+    {"name": "time", "type": {"type": "int", "logicalType": "time-millis"}},
+    {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 9,
+                               "scale": 2}},
+    {"name": "key", "type": {"type": "string", "logicalType": "uuid"}},
+    {"name": "tags", "type": {"type": "array", "items": "string"}},
+    {"name": "inner", "type": {"type": "record", "name": "pair", "fields": [
+        {"name": "a", "type": "long"}, {"name": "b", "type": ["null", "string"]}]}},
+    {"name": "counts", "type": {"type": "map", "values": "long"}},
+    {"name": "nothing", "type": "null"},
+]}
+
+
+def row(i):
+    return {"id": f"tt{i:05d}", "n": None if i % 7 == 0 else i * 2**40, "i": -i,
+            "late": None if i % 5 == 0 else "é" * (i % 3), "f": i / 10, "d": i / 7, "yes": i % 2 == 0,
+            "raw": bytes([200 + i % 50, 65]), "fixed": b"abc", "suit": ["HEARTS", "SPADES"][i % 2],
+            "day": DAY, "at": AT, "ms": AT, "local": AT.replace(tzinfo=None),
+            "time": datetime.time(23, 59, 59, 250000), "price": decimal.Decimal(i) / 100,
+            "key": uuid.UUID(int=i), "tags": ["x"] * (i % 3), "inner": {"a": i, "b": None},
+            "counts": {"k": i}, "nothing": None}
+
+
+class Avro(Command):
+    def write(self, name, rows, schema=None, **options):
+        with open(self.path(name), "wb") as file:
+            fastavro.writer(file, schema or SCHEMA, rows, **options)
+        return self.path(name)
+
+    def lines(self, *arguments):
+        form = [] if arguments[0] == "count-keys" else ["--output-format", "tsv"]
+        self.run_glint(arguments[0], *form, *arguments[1:], self.path("out"))
+        text = b""
+        for part in self.parts("out"):
+            with open(part, "rb") as file:
+                text += file.read()
+        return text.decode(errors="surrogateescape").splitlines()
+
+    def test_values_have_their_texts(self):
+        path = self.write("a.avro", [row(1)])
+        self.assertEqual(self.lines("select", "--columns",
+                                    "id,n,i,late,f,d,yes,suit,day,at,ms,local,time,price", path),
+                         ["tt00001\t1099511627776\t-1\té\t0.1\t0.14285714285714285\tfalse\tSPADES\t"
+                          "2026-01-31\t2026-01-31T12:00:00.250Z\t2026-01-31T12:00:00.250Z\t"
+                          "2026-01-31T12:00:00.250\t23:59:59.250\t0.01"])
+        self.assertEqual(self.lines("select", "--columns", "key,nothing", path),
+                         ["00000000-0000-0000-0000-000000000001\t\\N"])
+        self.run_glint("select", "--output-format", "jsonl", "--columns", "tags,inner,counts", path,
+                       self.path("out"))
+        with open(self.parts("out")[0], encoding="utf-8") as part:
+            self.assertEqual(part.read(), '{"tags":["x"],"inner":{"a":1,"b":null},'
+                                          '"counts":[{"key":"k","value":1}]}\n')
+
+    def test_types_are_kept(self):
+        path = self.write("a.avro", [row(i) for i in range(3000)], codec="deflate")
+        self.run_glint("select", "--output-format", "parquet", path, self.path("out"))
+        table = self.table("out")
+        self.assertEqual(table.num_rows, 3000)
+        types = {name: str(table.schema.field(name).type) for name in table.column_names}
+        self.assertEqual(types["day"], "date32[day]")
+        self.assertEqual(types["price"], "decimal128(9, 2)")
+        self.assertEqual(types["at"], "timestamp[us, tz=UTC]")
+        self.assertEqual(types["suit"], "string")
+        with open(path, "rb") as file:
+            want = list(fastavro.reader(file))
+        for name in ("id", "n", "i", "late", "d", "yes", "raw", "day", "at", "local", "price", "tags", "inner"):
+            self.assertEqual(table[name].to_pylist(), [r[name] for r in want], name)
+
+    def test_codecs_and_blocks(self):
+        rows = [row(i) for i in range(20000)]
+        counts = None
+        for codec in CODECS:
+            for interval in (300, 16000, 10**8):
+                path = self.write("a.avro", rows, codec=codec, sync_interval=interval)
+                got = self.lines("agg", "--by", "suit", "--sum", "i", "--count", "--split-size", "64K", path)
+                counts = counts or got
+                self.assertEqual(got, counts, (codec, interval))
+        self.assertEqual(counts, ["HEARTS\t-99990000\t10000", "SPADES\t-100000000\t10000"])
+
+    def test_the_same_as_parquet(self):
+        rows = [row(i) for i in range(5000)]
+        path = self.write("a.avro", rows, codec="zstandard")
+        plain = pyarrow.table({"id": [r["id"] for r in rows], "d": [r["d"] for r in rows]})
+        pyarrow.parquet.write_table(plain, self.path("a.parquet"))
+        for job in (["count-keys", "--key", "text", "--key-column", "id", "--id-column", "id"],
+                    ["sort", "--by", "d:nr"], ["select", "--columns", "id,d", "--where", "d > 100"]):
+            both = []
+            for source in (path, self.path("a.parquet")):
+                if job[0] == "sort":
+                    self.run_glint("select", "--columns", "id,d", source, self.path("two"))
+                    source = self.path("two")
+                both.append(self.lines(*job, source))
+            self.assertEqual(both[0], both[1], job)
+
+    def test_rows_without_bytes(self):
+        schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "null"}]}
+        path = self.write("a.avro", [{"a": None}] * 1000, schema)
+        self.assertEqual(self.lines("agg", "--count", path), ["1000"])
+        self.assertEqual(self.lines("agg", "--by", "a", "--count", path), ["\\N\t1000"])
+
+    def test_a_file_of_polars(self):
+        path = self.path("p.avro")
+        polars.DataFrame({"k": ["a", None, "b"], "n": [1, 2, 3]}).write_avro(path, "snappy")
+        self.assertEqual(self.lines("select", path),
+                         ["a\t1", "\\N\t2", "b\t3"])
+
+    def test_no_rows_and_no_record(self):
+        path = self.write("a.avro", [])
+        self.assertEqual(self.lines("agg", "--count", path), ["0"])
+        path = self.write("b.avro", ["a", "b"], "string")
+        _, error = self.run_glint("agg", "--count", path, self.path("out"), code=65)
+        self.assertIn("E0213", error)
+
+    def test_damage_is_an_error(self):
+        path = self.write("a.avro", [row(i) for i in range(1000)], codec="snappy", sync_interval=4000)
+        with open(path, "rb") as file:
+            data = file.read()
+        for cut in (10, 3000, len(data) - 1, len(data) - 20, len(data) // 2):
+            with open(path, "wb") as file:
+                file.write(data[:cut])
+            _, error = self.run_glint("agg", "--count", path, self.path("out"), code=65)
+            self.assertIn("E0216", error)
+        for at in (len(data) // 2, len(data) - 100, len(data) - 5):
+            with open(path, "wb") as file:
+                file.write(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:])
+            _, error = self.run_glint("agg", "--bad-rows", "skip", "--sum", "i", path, self.path("out"), code=65)
+            self.assertIn("E0216", error)
+
+    def test_more_bytes_than_rows(self):
+        """A block's number of rows is too small: rows would be lost."""
+        schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "string"}]}
+        with io.BytesIO() as file:
+            fastavro.writer(file, schema, [{"a": "xyz"}] * 3, sync_marker=b"0123456789abcdef")
+            data = file.getvalue()
+        at = data.index(b"0123456789abcdef") + 16
+        self.assertEqual(data[at], 6)
+        for rows, expected in ((4, "more bytes than rows"), (8, "block")):
+            with open(self.path("a.avro"), "wb") as file:
+                file.write(data[:at] + bytes([rows]) + data[at + 1:])
+            _, error = self.run_glint("select", self.path("a.avro"), self.path("out"), code=65)
+            self.assertIn("E0216", error)
+            self.assertIn(expected, error)
+
+    def test_unknown_codecs(self):
+        path = self.write("a.avro", [row(1)], codec="bzip2")
+        _, error = self.run_glint("agg", "--count", path, self.path("out"), code=65)
+        self.assertIn("the codec bzip2 is not supported", error)
+
+    def test_schemas_that_differ(self):
+        one = {"type": "record", "name": "r", "fields": [{"name": "k", "type": "string"}, {"name": "n", "type": "int"}]}
+        two = {"type": "record", "name": "r", "fields": [{"name": "n", "type": "long"}, {"name": "k", "type": "string"}]}
+        os.mkdir(self.path("in"))
+        self.write("in/1.avro", [{"k": "a", "n": 1}], one)
+        self.write("in/2.avro", [{"k": "b", "n": 2**40}], two)
+        self.assertEqual(self.lines("select", "--columns", "k,n", self.path("in")),
+                         ["a\t1", "b\t1099511627776"])
