@@ -119,9 +119,9 @@ struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *
     struct glint_rdd *added = glint_map_partitions(lines, fill, args);
     struct glint_rdd *both = glint_union(glint_map_values(filters, &bloom_bits, NULL), added);
     struct glint_rdd *merged = glint_reduce_by_key(both, &bloom_or, NULL);
-    /* Not with another --partitions, which only the shuffle gives. */
-    if (glint_input_bytes(lines) <= s->bits_bytes / FEW_FACTOR && merged != NULL &&
-        glint_partitions(merged) == glint_partitions(filters))
+    /* Few rows have one partition, but with --partitions, which only the shuffle gives. */
+    struct glint_rdd *few = glint_reduce_by_key(added, &bloom_or, NULL);
+    if (glint_input_bytes(lines) <= s->bits_bytes / FEW_FACTOR && glint_partitions(few) == 1)
         return bloom_add_few_rows(lines, filters, s, args);
     return glint_map_values(merged, strict ? &bloom_seal_strict : &bloom_seal, args);
 }
