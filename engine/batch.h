@@ -81,7 +81,9 @@ typedef int (*glint_may_keep)(struct glint_task *task, void *state,
                               const struct glint_row_group *group);
 /* For the `open` of a filter function: groups of which `may_keep` returns 0 are not read, if the
  * filter's input is rows of files. So their rows are not checked, either. */
+#pragma GCC visibility push(default)
 void glint_skip_row_groups(struct glint_task *task, glint_may_keep may_keep);
+#pragma GCC visibility pop
 
 /* Returns row `row` of a bytes-like column. */
 static inline struct glint_slice glint_column_slice(const struct glint_column *c, uint32_t row)

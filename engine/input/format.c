@@ -69,13 +69,15 @@ uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
         {BYTES("PAR1\x15", 0), false, FORMAT_PARQUET},
         {BYTES("PARE", 0), true, FORMAT_PARQUET}, /* with an encrypted footer */
         {BYTES("ARROW1\0\0", 0), false, FORMAT_ARROW_FILE},
-        {BYTES("Obj\x01", 0), false, FORMAT_AVRO},
     };
     if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
     const bool nul = size > 0 && memchr(head, 0, size) != NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (matches_at(&kinds[i].first, head, size) && (!kinds[i].binary || nul))
             return (uint8_t)kinds[i].kind;
+    /* The header's map has these two keys, and perhaps others. */
+    if (size > 4 && memcmp(head, "Obj\x01", 4) == 0 && memmem(head, size, "avro.", 5) != NULL)
+        return FORMAT_AVRO;
     /* A stream: a message's mark, the size of its metadata, and the first offset of a table. */
     uint32_t words[2] = {0, 0};
     if (size >= 16) memcpy(words, head, sizeof words);

@@ -45,7 +45,8 @@ SCHEMA = {"type": "record", "name": "row", "namespace": "of.tests", "fields": [
 
 def row(i):
     return {"id": f"tt{i:05d}", "n": None if i % 7 == 0 else i * 2**40, "i": -i,
-            "late": None if i % 5 == 0 else "é" * (i % 3), "f": i / 10, "d": i / 7, "yes": i % 2 == 0,
+            "late": None if i % 5 == 0 else "é" * (i % 3), "f": i / 10, "d": i / 7,
+            "yes": i % 2 == 0,
             "raw": bytes([200 + i % 50, 65]), "fixed": b"abc", "suit": ["HEARTS", "SPADES"][i % 2],
             "day": DAY, "at": AT, "ms": AT, "local": AT.replace(tzinfo=None),
             "time": datetime.time(23, 59, 59, 250000), "price": decimal.Decimal(i) / 100,
@@ -95,7 +96,8 @@ class Avro(Command):
         self.assertEqual(types["suit"], "string")
         with open(path, "rb") as file:
             want = list(fastavro.reader(file))
-        for name in ("id", "n", "i", "late", "d", "yes", "raw", "day", "at", "local", "price", "tags", "inner"):
+        for name in ("id", "n", "i", "late", "d", "yes", "raw", "day", "at", "local", "price",
+                     "tags", "inner"):
             self.assertEqual(table[name].to_pylist(), [r[name] for r in want], name)
 
     def test_codecs_and_blocks(self):
@@ -104,7 +106,8 @@ class Avro(Command):
         for codec in CODECS:
             for interval in (300, 16000, 10**8):
                 path = self.write("a.avro", rows, codec=codec, sync_interval=interval)
-                got = self.lines("agg", "--by", "suit", "--sum", "i", "--count", "--split-size", "64K", path)
+                got = self.lines("agg", "--by", "suit", "--sum", "i", "--count",
+                                 "--split-size", "64K", path)
                 counts = counts or got
                 self.assertEqual(got, counts, (codec, interval))
         self.assertEqual(counts, ["HEARTS\t-99990000\t10000", "SPADES\t-100000000\t10000"])
@@ -115,7 +118,8 @@ class Avro(Command):
         plain = pyarrow.table({"id": [r["id"] for r in rows], "d": [r["d"] for r in rows]})
         pyarrow.parquet.write_table(plain, self.path("a.parquet"))
         for job in (["count-keys", "--key", "text", "--key-column", "id", "--id-column", "id"],
-                    ["sort", "--by", "d:nr"], ["select", "--columns", "id,d", "--where", "d > 100"]):
+                    ["sort", "--by", "d:nr"],
+                    ["select", "--columns", "id,d", "--where", "d > 100"]):
             both = []
             for source in (path, self.path("a.parquet")):
                 if job[0] == "sort":
@@ -144,7 +148,8 @@ class Avro(Command):
         self.assertIn("E0213", error)
 
     def test_damage_is_an_error(self):
-        path = self.write("a.avro", [row(i) for i in range(1000)], codec="snappy", sync_interval=4000)
+        rows = [row(i) for i in range(1000)]
+        path = self.write("a.avro", rows, codec="snappy", sync_interval=4000)
         with open(path, "rb") as file:
             data = file.read()
         for cut in (10, 3000, len(data) - 1, len(data) - 20, len(data) // 2):
@@ -155,7 +160,8 @@ class Avro(Command):
         for at in (len(data) // 2, len(data) - 100, len(data) - 5):
             with open(path, "wb") as file:
                 file.write(data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1:])
-            _, error = self.run_glint("agg", "--bad-rows", "skip", "--sum", "i", path, self.path("out"), code=65)
+            _, error = self.run_glint("agg", "--bad-rows", "skip", "--sum", "i", path,
+                                      self.path("out"), code=65)
             self.assertIn("E0216", error)
 
     def test_more_bytes_than_rows(self):
@@ -179,8 +185,10 @@ class Avro(Command):
         self.assertIn("the codec bzip2 is not supported", error)
 
     def test_schemas_that_differ(self):
-        one = {"type": "record", "name": "r", "fields": [{"name": "k", "type": "string"}, {"name": "n", "type": "int"}]}
-        two = {"type": "record", "name": "r", "fields": [{"name": "n", "type": "long"}, {"name": "k", "type": "string"}]}
+        one = {"type": "record", "name": "r", "fields": [
+            {"name": "k", "type": "string"}, {"name": "n", "type": "int"}]}
+        two = {"type": "record", "name": "r", "fields": [
+            {"name": "n", "type": "long"}, {"name": "k", "type": "string"}]}
         os.mkdir(self.path("in"))
         self.write("in/1.avro", [{"k": "a", "n": 1}], one)
         self.write("in/2.avro", [{"k": "b", "n": 2**40}], two)

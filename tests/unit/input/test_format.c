@@ -29,14 +29,16 @@ Test(format, files_of_columns_are_recognized)
     cr_expect_eq(format_detect_columns(HEAD("PAR1\x15\x04\x15")), FORMAT_PARQUET);
     cr_expect_eq(format_detect_columns(HEAD("PARE\x01\0\0")), FORMAT_PARQUET);
     cr_expect_eq(format_detect_columns(HEAD("ARROW1\0\0")), FORMAT_ARROW_FILE);
-    cr_expect_eq(format_detect_columns(HEAD("Obj\x01\x04\x14")), FORMAT_AVRO);
+    cr_expect_eq(format_detect_columns(HEAD("Obj\x01\x04\x14"
+                                            "avro.codec")),
+                 FORMAT_AVRO);
     cr_expect_eq(format_detect_columns(HEAD("\xff\xff\xff\xff\x80\0\0\0\x10\0\0\0\0\0\0\0")),
                  FORMAT_ARROW_STREAM);
     cr_expect_eq(format_detect_columns(HEAD("PAR1")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PAR1 is the first name of a text")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PARENT\tCHILD")), 0);
     cr_expect_eq(format_detect_columns(HEAD("ARROW1 is text")), 0);
-    cr_expect_eq(format_detect_columns(HEAD("Object\tkey")), 0);
+    cr_expect_eq(format_detect_columns(HEAD("Obj\x01\tkey")), 0);
     cr_expect_eq(format_detect_columns(NULL, 0), 0);
 }
 
