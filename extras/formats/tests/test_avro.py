@@ -152,7 +152,7 @@ class Avro(Command):
         path = self.write("a.avro", rows, codec="snappy", sync_interval=4000)
         with open(path, "rb") as file:
             data = file.read()
-        for cut in (10, 3000, len(data) - 1, len(data) - 20, len(data) // 2):
+        for cut in (30, 3000, len(data) - 1, len(data) - 20, len(data) // 2):
             with open(path, "wb") as file:
                 file.write(data[:cut])
             _, error = self.run_glint("agg", "--count", path, self.path("out"), code=65)
