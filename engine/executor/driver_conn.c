@@ -123,10 +123,12 @@ static void send_registration(struct executor_process *c)
     conn_send_payload(c->control, FRAME_REGISTER, 0, &executor_registration_format, &registration);
 }
 
-/* broadcast_client_create's request_blocks. */
+/* broadcast_client_create's request_blocks. The first broadcast may be announced before the data
+ * connection is open. */
 static bool send_block_request(void *arg, const struct block_request *t)
 {
     struct executor_process *c = arg;
+    if (c->phase == PROCESS_WAITING && c->data != NULL && !conn_is_open(c->data)) return true;
     return c->data != NULL && conn_is_open(c->data) &&
            conn_send_payload(c->data, FRAME_BLOCK_REQUEST, 0, &block_request_format, t);
 }
@@ -411,6 +413,7 @@ static void on_driver_conn_opened(void *arg, struct conn *conn)
         return;
     }
     if (c->peers != NULL) peers_set_driver_conn(c->peers, conn);
+    if (c->broadcasts != NULL) broadcast_client_ask(c->broadcasts);
     if (c->control == NULL || !conn_is_open(c->control) || c->phase != PROCESS_WAITING) return;
     c->phase = PROCESS_SERVING;
     c->redial_at_ns = UINT64_MAX;

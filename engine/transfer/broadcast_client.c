@@ -187,6 +187,14 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
     return 0;
 }
 
+void broadcast_client_ask(struct broadcast_client *v)
+{
+    for (struct broadcast *b = v->first; b != NULL; b = b->next) {
+        struct block_request t = {.id = b->id};
+        if (!b->complete) ask_peer_for_block(b, &t);
+    }
+}
+
 void broadcast_client_remove(struct broadcast_client *v, uint64_t id)
 {
     struct broadcast **link = &v->first;

@@ -39,6 +39,7 @@ static bool on_track(void *arg, const struct block_request *t)
 {
     struct net_node *n = arg;
     if (n->disconnected) return false;
+    if (n->dialling) return true;
     assert(t->id == n->net->id && t->received_count <= BLOCK_REQUEST_MAX);
     add_packet(n->net, n->number, PACKET_BLOCK_REQUEST)->track = *t;
     return true;

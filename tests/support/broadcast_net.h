@@ -22,6 +22,7 @@ struct net_node {
     struct broadcast_client *broadcasts;
     struct fetcher fetcher;
     bool disconnected; /* cannot send BLOCK_REQUEST */
+    bool dialling;     /* cannot yet */
 };
 
 struct broadcast_net {

@@ -67,6 +67,25 @@ Test(broadcast_client, small_broadcast_comes_from_the_driver)
     cr_expect_eq(mem_live_blocks(), 0);
 }
 
+Test(broadcast_client, blocks_are_requested_when_the_connection_opens)
+{
+    struct broadcast_net net;
+    struct glint_error error;
+    net_open(&net, 1, ID, value(), 1000, 1);
+    net.nodes[0].dialling = true;
+    cr_assert_eq(announce(&net, 0), 0);
+    cr_expect_not(net_step(&net), "nothing is sent");
+    net.nodes[0].dialling = false;
+    broadcast_client_ask(net.nodes[0].broadcasts);
+    while (net_step(&net)) {
+    }
+    cr_expect_eq(get(&net, 0, &error), 0);
+    broadcast_client_ask(net.nodes[0].broadcasts);
+    cr_expect_not(net_step(&net), "it is complete");
+    net_close(&net);
+    cr_expect_eq(mem_live_blocks(), 0);
+}
+
 Test(broadcast_client, driver_sends_each_block_once)
 {
     struct broadcast_net net;
