@@ -39,7 +39,8 @@ class Readme(unittest.TestCase):
     def test_examples(self):
         another = glint.Bloom(1_000_000, 0.01)
         another.add("tt9")
-        place = {"ids": ["tt1", "tt2"], "other_ids": ["tt2", "none"], "another": another}
+        place = {"ids": ["tt1", "tt2"], "other_ids": ["tt2", "none"], "another": another,
+                 "spark_filter": glint.Bloom(9, layout="classic", scheme="spark-bloom-v2")}
         page = README.read_text(encoding="utf-8")
         examples = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
         examples = [example for example in examples if "import duckdb" not in example]
