@@ -149,6 +149,8 @@ static bool is_index(enum arrow_type type)
     return type >= ARROW_I8 && type <= ARROW_U64;
 }
 
+#define OUT_OF_MEMORY "out of memory"
+
 static const char *read_field(const struct ArrowSchema *s, struct arena *arena, unsigned depth,
                               struct arrow_field *out);
 
@@ -161,7 +163,7 @@ static const char *read_children(const struct ArrowSchema *s, struct arena *aren
         return "a type has another number of parts than it must have";
     struct arrow_field *children =
         arena_alloc(arena, ((uint64_t)s->n_children + 1) * sizeof *children);
-    if (children == NULL) return "out of memory";
+    if (children == NULL) return OUT_OF_MEMORY;
     out->children = children;
     out->child_count = (uint32_t)s->n_children;
     for (uint32_t i = 0; i < out->child_count; i++) {
@@ -190,18 +192,18 @@ static const char *read_field(const struct ArrowSchema *s, struct arena *arena, 
         .format = arena_strdup(arena, s->dictionary != NULL && s->dictionary->format != NULL
                                           ? s->dictionary->format
                                           : s->format)};
-    if (out->name == NULL || out->format == NULL) return "out of memory";
+    if (out->name == NULL || out->format == NULL) return OUT_OF_MEMORY;
     if (depth > ARROW_DEPTH_MAX) return "types are nested too deeply";
     if (!parse_format(s->format, out)) {
         const char *problem = arena_format(
             arena, "the type %s of column \"%s\" of Arrow cannot be read", s->format, out->name);
-        return problem != NULL ? problem : "out of memory";
+        return problem != NULL ? problem : OUT_OF_MEMORY;
     }
     const char *problem = read_children(s, arena, depth, out);
     if (problem != NULL || s->dictionary == NULL) return problem;
     if (!is_index(out->type)) return "the indexes of a dictionary are no integers";
     struct arrow_field *values = arena_alloc(arena, sizeof *values);
-    if (values == NULL) return "out of memory";
+    if (values == NULL) return OUT_OF_MEMORY;
     out->dictionary = values;
     return read_field(s->dictionary, arena, depth + 1, values);
 }
@@ -210,6 +212,38 @@ const char *arrow_field_read(const struct ArrowSchema *schema, struct arena *are
                              struct arrow_field *out)
 {
     return read_field(schema, arena, 0, out);
+}
+
+static const char *read_column(const struct ArrowSchema *s, struct arena *arena,
+                               struct arrow_field *out)
+{
+    const char *problem = s == NULL ? "a part of a type is missing" : read_field(s, arena, 1, out);
+    if (problem == NULL || strcmp(problem, OUT_OF_MEMORY) == 0) return problem;
+    const char *name = arena_strdup(arena, s != NULL && s->name != NULL ? s->name : "");
+    *out = (struct arrow_field){
+        .name = name, .format = "n", .type = ARROW_NULL, .problem = problem};
+    return name != NULL ? NULL : OUT_OF_MEMORY;
+}
+
+const char *arrow_table_read(const struct ArrowSchema *schema, struct arena *arena,
+                             struct arrow_field *out)
+{
+    const int64_t n = schema->n_children;
+    if (schema->format == NULL || strcmp(schema->format, "+s") != 0 || schema->dictionary != NULL ||
+        n < 0 || n > ARROW_FIELDS_MAX)
+        return "it is no table";
+    struct arrow_field *children = arena_alloc(arena, ((uint64_t)n + 1) * sizeof *children);
+    if (children == NULL) return OUT_OF_MEMORY;
+    *out = (struct arrow_field){.name = "",
+                                .format = "+s",
+                                .type = ARROW_STRUCT,
+                                .children = children,
+                                .child_count = (uint32_t)n};
+    for (uint32_t i = 0; i < out->child_count; i++) {
+        const char *problem = read_column(schema->children[i], arena, &children[i]);
+        if (problem != NULL) return problem;
+    }
+    return NULL;
 }
 
 /* ---- Checks */
@@ -400,11 +434,12 @@ static const char *check_children(const struct arrow_field *f, const struct Arro
 const char *arrow_array_check(const struct arrow_field *f, const struct ArrowArray *a)
 {
     const bool views = f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW;
+    const int64_t spare = f->type == ARROW_NULL; /* Polars gives nulls a bitmap */
     int64_t end = 0;
     if (a->length < 0 || a->offset < 0 || a->length > INT64_MAX / 64 - a->offset)
         return "an array has an impossible length";
     if (a->n_buffers < arrow_buffer_count(f->type) ||
-        (!views && a->n_buffers > arrow_buffer_count(f->type)))
+        (!views && a->n_buffers > arrow_buffer_count(f->type) + spare))
         return "an array has another number of buffers than its type";
     if (a->n_buffers > 0 && a->buffers == NULL) return "an array has no buffers";
     const char *problem = NULL;

@@ -60,6 +60,7 @@ struct arrow_field {
     uint32_t child_count;
     const struct arrow_field *children;
     const struct arrow_field *dictionary; /* the values; `type` is that of the indexes; or NULL */
+    const char *problem; /* of a column (arrow_table_read): why it cannot be read; NULL: it can */
 };
 
 enum { ARROW_DEPTH_MAX = 64, ARROW_FIELDS_MAX = 1 << 20 };
@@ -77,6 +78,9 @@ int64_t arrow_buffer_count(enum arrow_type type);
 /* Bits of a value in the second buffer; 0: it has no values of one size. */
 uint32_t arrow_value_bits(const struct arrow_field *field);
 
+/* The same of a struct whose fields are columns. One that cannot be read gets a `problem`. */
+const char *arrow_table_read(const struct ArrowSchema *schema, struct arena *arena,
+                             struct arrow_field *out);
 /* Checks the shape of an array of this field, its buffers, offsets and indexes. Returns NULL, or
  * what is wrong (static). */
 const char *arrow_array_check(const struct arrow_field *field, const struct ArrowArray *array);

@@ -119,9 +119,8 @@ static int read_schema(struct column_file *f, struct arena *arena)
     if (f->library->open(&f->input, f->stream.piece->format, &f->file, &e) != 0 ||
         f->library->schema(f->file, &schema, &e) != 0)
         return column_file_set_error(f, &e);
-    const char *problem = arrow_field_read(&schema, arena, &f->schema);
+    const char *problem = arrow_table_read(&schema, arena, &f->schema);
     if (schema.release != NULL) schema.release(&schema);
-    if (problem == NULL && f->schema.type != ARROW_STRUCT) problem = "it is no table";
     for (uint32_t i = 0; problem == NULL && i < f->schema.child_count; i++)
         if (!name_table_add(&f->names, f->schema.children[i].name))
             return error_no_memory(f->error);
@@ -167,9 +166,11 @@ struct schema_reader {
     const char **types;
     enum column_class *classes;
     uint64_t *lacking;
+    const char **problems;
     struct format_piece *pieces;
     uint32_t *starts;
-    uint64_t type_capacity, class_capacity, lacking_capacity, piece_capacity, piece_count;
+    uint64_t type_capacity, class_capacity, lacking_capacity, problem_capacity, piece_capacity,
+        piece_count;
 };
 
 static enum column_class class_of(const struct arrow_field *field)
@@ -228,11 +229,24 @@ static int add_column(struct schema_reader *s, const struct arrow_field *field, 
         (s->types[n] = arena_strdup(s->arena, type)) == NULL ||
         !array_reserve(&s->classes, &s->class_capacity, n + 1, sizeof *s->classes) ||
         !array_reserve(&s->lacking, &s->lacking_capacity, n + 1, sizeof *s->lacking) ||
+        !array_reserve(&s->problems, &s->problem_capacity, n + 1, sizeof *s->problems) ||
         !name_table_add(&s->names, name))
         return error_no_memory(s->error);
     s->classes[n] = class;
     s->lacking[n] = file > 0 ? 0 : UINT64_MAX;
+    s->problems[n] = NULL;
     return 0;
+}
+
+/* Only a job that chooses the column cannot read the file. */
+static int add_problem(struct schema_reader *s, const struct column_file *f,
+                       const struct arrow_field *field)
+{
+    const uint32_t column = name_table_find(&s->names, field->name);
+    assert(column != UINT32_MAX);
+    if (field->problem == NULL || s->problems[column] != NULL) return 0;
+    s->problems[column] = arena_format(s->arena, "%s: %s", f->stream.piece->path, field->problem);
+    return s->problems[column] != NULL ? 0 : error_no_memory(s->error);
 }
 
 static int add_pieces(struct schema_reader *s, struct column_file *f)
@@ -284,6 +298,7 @@ static int read_file(struct schema_reader *s, uint64_t file)
     for (uint32_t i = 0; r == 0 && i < f.schema.child_count; i++) {
         r = check_name(s, &f, i);
         if (r == 0) r = add_column(s, &f.schema.children[i], file);
+        if (r == 0) r = add_problem(s, &f, &f.schema.children[i]);
     }
     if (r == 0) r = add_partition_columns(s, &f, &arena, file);
     if (r == 0) r = add_pieces(s, &f);
@@ -321,6 +336,7 @@ static int finish_schema(struct schema_reader *s)
         out->types = copy_to_arena(s, s->types, count * sizeof *s->types);
         out->classes = copy_to_arena(s, s->classes, count * sizeof *s->classes);
         out->lacking = copy_to_arena(s, s->lacking, count * sizeof *s->lacking);
+        out->problems = copy_to_arena(s, s->problems, count * sizeof *s->problems);
         out->pieces = copy_to_arena(s, s->pieces, s->piece_count * sizeof *s->pieces);
         out->starts = s->starts;
     }
@@ -451,6 +467,7 @@ int input_list_read_schema(struct env *env, struct input_list *list, struct glin
         mem_free(s.types);
         mem_free(s.classes);
         mem_free(s.lacking);
+        mem_free(s.problems);
         mem_free(s.pieces);
         if (r != 0) {
             arena_fini(&arena);

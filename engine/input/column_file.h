@@ -52,7 +52,8 @@ struct column_schema {
     const enum column_class *classes;
     const char *const *types;  /* as arrow_type.h has them; "u" if files do not agree */
     const uint64_t *lacking;   /* by column: a file that does not have it; UINT64_MAX: none */
-    struct glint_slice header; /* the names, with CSV_SEPARATOR between them */
+    const char *const *problems; /* by column: why it cannot be read, of a file; NULL: it can */
+    struct glint_slice header;   /* the names, with CSV_SEPARATOR between them */
     /* The pieces of file i are pieces[starts[i]] up to starts[i + 1]. */
     const struct format_piece *pieces;
     const uint32_t *starts;

@@ -612,15 +612,24 @@ static uint64_t group_bytes(const struct input_list *list, uint32_t group)
     return part < 1 ? 1 : part > INT64_MAX ? INT64_MAX : part;
 }
 
-/* Chooses the size of splits of files of columns so that all have about the same. */
-static void plan_column_splits(struct split_builder *p, const struct input_list *list)
+/* Checks that the columns can be read, and chooses the size of splits of their files so that all
+ * have about the same. */
+static int plan_column_splits(struct split_builder *p, const struct input_list *list)
 {
     uint64_t bytes = 0;
+    for (uint32_t i = 0; i < list->layout->count; i++) {
+        const char *problem = list->schema->problems[list->layout->columns[i].field];
+        if (problem != NULL)
+            return error_set(p->error, GLINT_E_INPUT_FORMAT,
+                             "choose other columns (select --columns), or write it as another type",
+                             "%s", problem);
+    }
     for (uint32_t i = 0; i < list->schema->starts[list->count] && bytes < INT64_MAX; i++)
         bytes += group_bytes(list, i);
     if (p->split_bytes == 0) p->split_bytes = split_bytes_default(bytes);
     const uint64_t splits = bytes / p->split_bytes + (bytes % p->split_bytes > 0);
     p->split_bytes = splits > 0 ? bytes / splits + 1 : p->split_bytes;
+    return 0;
 }
 
 /* Whether the middle of the next row group, perhaps the first one of `file`, is beyond the current
@@ -730,9 +739,8 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
                               .records = list->records,
                               .json = input_list_json(list),
                               .nulls = list->nulls};
-    if (list->has_columns) plan_column_splits(&p, list);
+    int r = list->has_columns ? plan_column_splits(&p, list) : 0;
     if (p.split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
-    int r = 0;
     for (uint64_t i = 0; r == 0 && i < list->count; i++)
         r = list->has_columns ? split_columns(&p, list, i) : add(&p, &list->files[i]);
     if (r == 0) r = finish_splits(&p, out);

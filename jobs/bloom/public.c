@@ -272,6 +272,7 @@ int glint_bloom_intersect(glint_bloom *into, const glint_bloom *from)
     if (bloom_public_read_only(into)) return GLINT_BLOOM_ERR_READ_ONLY;
     if (!bloom_params_equal(&into->filter.params, &from->filter.params))
         return GLINT_BLOOM_ERR_MISMATCH;
+    if (bloom_is_fuse(into->filter.params.layout)) return GLINT_BLOOM_ERR_STATIC;
     const uint64_t bytes = bloom_bytes(into->filter.params.m);
     for (uint64_t i = 0; i < bytes; i++) into->filter.bits[i] &= from->filter.bits[i];
     return 0;
@@ -294,11 +295,9 @@ int glint_bloom_intersection_ids(const glint_bloom *a, const glint_bloom *b, dou
     int result = glint_bloom_union_ids(a, b, &either);
     *out_ids = 0;
     if (result != 0) return result;
-    if (isinf(either)) {
-        *out_ids = either;
-        return result;
-    }
-    double both = glint_bloom_ids(a) + glint_bloom_ids(b) - either;
+    const double in_a = glint_bloom_ids(a), in_b = glint_bloom_ids(b);
+    /* If all bits of the union are set, nothing but the smaller one is a limit. */
+    const double both = isinf(either) ? fmin(in_a, in_b) : in_a + in_b - either;
     *out_ids = both > 0 ? both : 0;
     return result;
 }

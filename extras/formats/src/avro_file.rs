@@ -4,6 +4,7 @@
 
 use crate::arrays::{plain_array, plain_fields};
 use crate::avro_blocks::{Blocks, Codec};
+use crate::avro_schema::normalized;
 use crate::error::{damaged, unsupported, Error, Result};
 use crate::file::{Batches, File, Piece, Request};
 use crate::input::{Chunk, ChunkRead, Input};
@@ -54,7 +55,7 @@ fn from_avro(error: AvroError) -> Error {
 
 /// A decoder of rows, which have no frame: the schema is that of the file.
 fn decoder(header: &HeaderInfo, columns: Option<Vec<usize>>, rows: usize) -> Result<Decoder> {
-    let schema = header.writer_schema().map_err(from_avro)?;
+    let schema = normalized(&header.writer_schema().map_err(from_avro)?)?;
     let id = Fingerprint::Id(0);
     let mut store = SchemaStore::new_with_type(FingerprintAlgorithm::Id);
     store.set(id, schema)?;
@@ -185,9 +186,13 @@ impl File for AvroFile {
     fn read(&self, request: &Request) -> Result<Box<dyn Batches>> {
         let columns: Vec<usize> = request.columns.iter().map(|(column, _)| *column).collect();
         let schema = Arc::new(self.schema.project(&columns)?);
-        let decoder = match columns.is_empty() {
-            true => None,
-            false => Some(decoder(&self.header, Some(columns), request.batch_rows)?),
+        // The crate cannot leave out a column whose type another one uses by its name: then all are
+        // decoded.
+        let some = decoder(&self.header, Some(columns.clone()), request.batch_rows);
+        let (decoder, columns) = match some {
+            _ if columns.is_empty() => (None, columns),
+            Ok(some) => (Some(some), (0..columns.len()).collect()),
+            Err(_) => (Some(decoder(&self.header, None, request.batch_rows)?), columns),
         };
         let range = &self.pieces[request.piece as usize];
         Ok(Box::new(Rows {
@@ -196,6 +201,7 @@ impl File for AvroFile {
             piece: request.piece,
             batch_rows: request.batch_rows,
             schema,
+            columns,
             decoder,
             at: range.start,
             end: range.end,
@@ -212,6 +218,7 @@ struct Rows {
     piece: u32,
     batch_rows: usize,
     schema: SchemaRef,
+    columns: Vec<usize>,      // of the decoder's
     decoder: Option<Decoder>, // none: no columns
     at: u64,                  // of the next block
     end: u64,
@@ -276,7 +283,10 @@ impl Rows {
             Some(decoder) => decoder.flush().map_err(from_avro)?,
             None => None,
         };
-        for (field, array) in fields.iter().zip(batch.iter().flat_map(|batch| batch.columns())) {
+        for (field, column) in fields.iter().zip(&self.columns) {
+            let Some(array) = batch.as_ref().and_then(|batch| batch.columns().get(*column)) else {
+                return Err(damaged("a column is missing"));
+            };
             let array = column_array(array, field.data_type());
             arrays.push(array.map_err(|error| error.in_column(field.name()))?);
         }

@@ -8,6 +8,7 @@ mod arrow_message;
 mod arrow_write;
 mod avro_blocks;
 mod avro_file;
+mod avro_schema;
 mod error;
 mod file;
 mod input;

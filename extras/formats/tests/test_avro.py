@@ -179,6 +179,45 @@ class Avro(Command):
             self.assertIn("E0216", error)
             self.assertIn(expected, error)
 
+    def test_names_with_namespaces(self):
+        """A name without a namespace in a type with a full name is in that type's namespace."""
+        enum = {"type": "enum", "name": "E", "symbols": ["X", "Y"]}
+        other = {"type": "enum", "name": "E", "symbols": ["P", "Q"]}
+        schema = {"type": "record", "name": "a.R", "fields": [
+            {"name": "x", "type": other},
+            {"name": "z", "type": {"type": "record", "name": "c.d.S", "fields": [
+                {"name": "e", "type": enum}, {"name": "g", "type": "E"},
+                {"name": "h", "type": "a.E"}]}},
+            {"name": "w", "type": "E"}]}
+        path = self.write("a.avro", [{"x": "P", "z": {"e": "X", "g": "Y", "h": "Q"}, "w": "Q"}],
+                          schema)
+        self.run_glint("select", "--output-format", "jsonl", path, self.path("out"))
+        with open(self.parts("out")[0], encoding="utf-8") as part:
+            self.assertEqual(part.read(),
+                             '{"x":"P","z":{"e":"X","g":"Y","h":"Q"},"w":"Q"}\n')
+        self.assertEqual(self.lines("select", "--columns", "w", path), ["Q"])
+
+    def test_uuids_in_lists_are_texts(self):
+        ids = {"type": "array", "items": {"type": "string", "logicalType": "uuid"}}
+        schema = {"type": "record", "name": "r", "fields": [{"name": "ids", "type": ids}]}
+        path = self.write("a.avro", [{"ids": [uuid.UUID(int=1)]}], schema)
+        self.run_glint("select", "--output-format", "jsonl", path, self.path("out"))
+        with open(self.parts("out")[0], encoding="utf-8") as part:
+            self.assertEqual(part.read(), '{"ids":["00000000-0000-0000-0000-000000000001"]}\n')
+
+    def test_columns_that_cannot_be_read(self):
+        """Only a job that chooses one fails."""
+        schema = {"type": "record", "name": "r", "fields": [
+            {"name": "k", "type": "string"}, {"name": "u", "type": ["int", "string"]}]}
+        path = self.write("a.avro", [{"k": "a", "u": 1}, {"k": "b", "u": "x"}], schema)
+        self.assertEqual(self.lines("select", "--columns", "k", path), ["a", "b"])
+        self.assertEqual(self.lines("agg", "--by", "k", "--count", path), ["a\t1", "b\t1"])
+        for columns in (["--columns", "u"], []):
+            _, error = self.run_glint("select", *columns, path, self.path("out"), code=65)
+            self.assertIn("E0213", error)
+            self.assertIn('column "u"', error)
+            self.assertIn("no output was written", error)
+
     def test_unknown_codecs(self):
         path = self.write("a.avro", [row(1)], codec="bzip2")
         _, error = self.run_glint("agg", "--count", path, self.path("out"), code=65)

@@ -30,13 +30,27 @@ def filled(**options):
     return bloom
 
 
-class Sets(unittest.TestCase):
+class FiltersByKey(unittest.TestCase):
     """Filters by key, the intersection of two, and what `glint filter` says of their files."""
 
     def glint(self, *words):
         done = subprocess.run([glint.program(), "filter", *words], capture_output=True, text=True,
                               check=True)
         return done.stdout
+
+    def test_two_filters_of_a_key(self):
+        with tempfile.TemporaryDirectory() as where:
+            for part in ("part-00000", "part-00001"):
+                glint.save_filters(os.path.join(where, part), {"fr": glint.Bloom(10)})
+            with self.assertRaises(glint.Error) as failed:
+                glint.load_filters(where)
+            self.assertEqual(failed.exception.code, "E0804")
+
+    def test_intersection_of_a_full_filter(self):
+        full, empty = glint.Bloom(100), glint.Bloom(100)
+        full.add_many([str(i) for i in range(20_000)])
+        self.assertEqual(full.intersection_ids(empty), 0)
+        self.assertEqual(full.intersection_ids(full), full.estimated_ids())
 
     def test_intersection(self):
         a, b = glint.Bloom(20_000, 0.001), glint.Bloom(20_000, 0.001)

@@ -273,6 +273,10 @@ class Streams(WithContext):
                 self.assertEqual(again.drop_columns(["struct"]).to_pydict(), wanted)
                 self.assertEqual(rdd.count(), ROWS)
 
+    def test_nulls_of_polars(self):
+        frame = polars.DataFrame({"n": [None, None], "x": [1, 2]})
+        self.assertEqual(self.sc.fromArrow(frame).collect(), [(None, 1), (None, 2)])
+
     def test_nothing_is_copied(self):
         rdd = self.sc.fromArrow(self.table)
         for name in ("n", "x", "text"):
@@ -417,6 +421,12 @@ class Blocks(unittest.TestCase):
             self.assertEqual(got[name].tolist(), values.tolist())
         with self.assertRaisesRegex(ValueError, "dimensions"):
             from_numpy({"a": numpy.zeros((2, 2))})
+
+
+    def test_names_that_are_equal(self):
+        twice = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], ["a", "a"])
+        with self.assertRaisesRegex(ValueError, "two columns have one name"):
+            to_numpy(list(batches_of(twice))[0])
 
 
 class Context(WithContext):

@@ -140,7 +140,8 @@ class Run(unittest.TestCase):
         self.assertEqual(list(fuse.contains_many(others)), [i in fuse for i in others])
         copy = glint.Bloom.from_bytes(fuse.to_bytes())
         for change in (lambda: copy.add("a"), lambda: copy.add_many(["a"]), copy.clear,
-                       lambda: copy | copy, lambda: glint.Bloom(10, 0.1, layout="fuse8")):
+                       lambda: copy | copy, lambda: copy & copy,
+                       lambda: glint.Bloom(10, 0.1, layout="fuse8")):
             with self.assertRaises(glint.Error) as raised:
                 change()
             self.assertEqual(raised.exception.code, "E0804")

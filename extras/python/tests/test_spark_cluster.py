@@ -175,6 +175,11 @@ runpy.run_path(sys.argv[0], run_name="__main__")
         self.assertIn("/no/such/python, or the interpreter that it names, does not exist",
                       str(error))
 
+    def test_functions_of_columns(self) -> None:
+        with SparkContext(self.configure(1)) as sc:
+            with self.assertRaisesRegex(NotImplementedError, "on a cluster no function takes"):
+                sc.parallelize([1, 2], 1).mapBatches(lambda batch: batch).collect()
+
     def test_commands_are_not_allowed(self) -> None:
         error = self.fails(self.configure(1, "allow_commands = false"), lambda x: x)
         self.assertEqual(error.name, "COMMAND_NOT_ALLOWED")

@@ -390,11 +390,15 @@ Key = Union[str, bytes, int, float, None]
 
 def load_filters(path: Path, *, mmap: bool = False) -> dict[Key, Bloom]:
     """The filters of a file, or of all parts of an output of bloom-build, by key. A filter without
-    a key has None."""
+    a key has None. Two of one key are an error, E0804."""
     where = pathlib.Path(os.fsdecode(path))
     found: dict[Key, Bloom] = {}
     for part in parts_of(where):
-        found.update(_read(part, mmap))
+        for key, bloom in _read(part, mmap):
+            if key in found:
+                raise Error("E0804", f"{where}: two filters have the key {key!r}",
+                            hint="unite them: glint filter merge")
+            found[key] = bloom
     return found
 
 

@@ -78,6 +78,9 @@ def to_numpy(batch: Batch) -> dict[str, Any]:
     """{name: array}: numbers, dates and times without nulls in place, read-only; with nulls
     numpy.ma; text and bytes as arrays of objects."""
     exported, rows = _Exported(batch), batch.num_rows
+    names = [name for name, _, _ in exported.columns()]
+    if len(set(names)) < len(names):
+        raise ValueError(f"two columns have one name: {names}")
     return {name: _numpy_column(batch, exported, name, schema, array, rows)
             for name, schema, array in exported.columns()}
 

@@ -1,1 +1,9 @@
 import os  
+
+
+def twice():
+    pass
+
+
+def twice():
+    pass

@@ -215,6 +215,11 @@ class Workers:
         """The same, with what the job needs as files of the executors."""
         shipping = self.shipping
         assert shipping is not None
+        if "batches" in (data.form, output):
+            raise NotImplementedError(
+                "on a cluster no function takes or gives columns: use collect(), toArrow() or "
+                "toPandas() of what sc.parquet and sc.fromArrow give, or elements "
+                "(sc.parallelize), or a SparkContext('local[*]')")
         job = {"path": None, "alias": _alias.installed(), "input": data.form, "output": output,
                "block": block, "number": number, "properties": dict(self.properties),
                "places": list(shipping.places)}
