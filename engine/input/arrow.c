@@ -220,8 +220,8 @@ static const char *read_column(const struct ArrowSchema *s, struct arena *arena,
     const char *problem = s == NULL ? "a part of a type is missing" : read_field(s, arena, 1, out);
     if (problem == NULL || strcmp(problem, OUT_OF_MEMORY) == 0) return problem;
     const char *name = arena_strdup(arena, s != NULL && s->name != NULL ? s->name : "");
-    *out = (struct arrow_field){
-        .name = name, .format = "n", .type = ARROW_NULL, .problem = problem};
+    *out =
+        (struct arrow_field){.name = name, .format = "n", .type = ARROW_NULL, .problem = problem};
     return name != NULL ? NULL : OUT_OF_MEMORY;
 }
 

@@ -210,3 +210,23 @@ Test(arrow, unknown_types_have_a_reason)
         cr_expect_not_null(arrow_field_read(&schema, &arena, &field), "%s", formats[i]);
     }
 }
+
+/* Only the column that has such a type cannot be read. */
+Test(arrow, tables_with_unknown_types)
+{
+    struct ArrowSchema unknown = {.format = "tiD", .name = "u"}, known = {.format = "l"};
+    struct ArrowSchema list = {.format = "+l",
+                               .name = "list",
+                               .n_children = 1,
+                               .children = &(struct ArrowSchema *){&unknown}};
+    struct ArrowSchema *columns[] = {&known, &unknown, &list, NULL};
+    const struct ArrowSchema table = {.format = "+s", .n_children = 4, .children = columns};
+    struct arrow_field field;
+    cr_assert_null(arrow_table_read(&table, &arena, &field));
+    cr_assert_eq(field.child_count, 4);
+    cr_expect_eq(field.children[0].type, ARROW_I64);
+    cr_expect_null(field.children[0].problem);
+    for (int i = 1; i < 4; i++) cr_expect_not_null(field.children[i].problem, "%d", i);
+    cr_expect_str_eq(field.children[2].name, "list");
+    cr_expect_str_eq(arrow_table_read(&known, &arena, &field), "it is no table");
+}
