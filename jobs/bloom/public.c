@@ -288,7 +288,7 @@ int glint_bloom_union_ids(const glint_bloom *a, const glint_bloom *b, double *ou
     return result;
 }
 
-/* A and B| = |A| + |B| - |A or B|, of estimates; the result may be below 0. */
+/* |A and B| = |A| + |B| - |A or B|. All are estimates, so that the sum may be below 0. */
 int glint_bloom_intersection_ids(const glint_bloom *a, const glint_bloom *b, double *out_ids)
 {
     double either;

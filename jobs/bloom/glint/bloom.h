@@ -219,14 +219,15 @@ GLINT_BLOOM_API int glint_bloom_contains_many(const glint_bloom *filter,
                                               const struct glint_bloom_column *ids,
                                               uint8_t *out_hit);
 
-/* ---- two filters: return 0 or MISMATCH */
+/* ---- two filters: return 0, MISMATCH, or STATIC of fuse layouts */
 
 /* `into` then contains the ids of both. READ_ONLY if it is a view. */
 GLINT_BLOOM_API int glint_bloom_unite(glint_bloom *into, const glint_bloom *from);
 /* `into` then contains the ids of both that are in each, and a few others: its rate is at most the
  * smaller one, but higher than that of a filter of these ids only. READ_ONLY as well. */
 GLINT_BLOOM_API int glint_bloom_intersect(glint_bloom *into, const glint_bloom *from);
-/* Estimate how many different ids were added to either, and to both. */
+/* Estimate how many different ids were added to either, and to both: at least 0; infinity if all
+ * bits of the union, or of each, are set. */
 GLINT_BLOOM_API int glint_bloom_union_ids(const glint_bloom *a, const glint_bloom *b,
                                           double *out_ids);
 GLINT_BLOOM_API int glint_bloom_intersection_ids(const glint_bloom *a, const glint_bloom *b,

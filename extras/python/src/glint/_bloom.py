@@ -234,7 +234,8 @@ class Bloom:
 
     def intersection_ids(self, other: Bloom) -> float:
         """About how many different ids were added to both, by the bits of both and of their union:
-        the error is that of these estimates, whatever the result. Below 0: about none."""
+        the error is that of these estimates, whatever the result. Infinity if all bits of each
+        are set."""
         out = ffi.new("double *")
         check(lib.glint_bloom_intersection_ids(self._open, other._open, out),
               f"{self!r}, {other!r}")

@@ -371,6 +371,14 @@ def leave_in_child(own: int) -> None:
     os.close(nothing)
 
 
+def flush_streams() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            pass
+
+
 def run_job(path: str, files: dict[str, str], out: Output, printed: dict[str, Any]) -> None:
     from . import _task
 
@@ -388,11 +396,7 @@ def run_job(path: str, files: dict[str, str], out: Output, printed: dict[str, An
         function = load_function(file, files)
     run(job, function, out)
     _task.end()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            pass
+    flush_streams()
     if files:
         write_notes(out, printed)
     out.end()
@@ -431,11 +435,7 @@ def main(words: list[str]) -> None:
         pass
     except BaseException as error:
         status = 1
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except OSError:
-                pass
+        flush_streams()
         if files:
             print_report(errors, error)
         else:
