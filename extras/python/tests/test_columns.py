@@ -28,6 +28,7 @@ from glint._blocks import Batch, batches_of
 from glint._column_values import from_numpy, to_numpy
 from glint.pyspark import SparkContext
 from glint.pyspark.errors import PythonException
+from test_spark_cluster import ClusterCase
 
 ROWS = 5000
 START = datetime.datetime(2026, 1, 31, 12)
@@ -456,6 +457,26 @@ class Context(WithContext):
         result = glint.run("count-keys", self.parquet, self.path("counts"), key="text",
                            key_column="day", overwrite=True)
         self.assertEqual(len(list(result.outputs[0])), 99)
+
+
+class OnCluster(ClusterCase):
+    def test_the_same_batches(self):
+        """The driver's libglint.so goes to the executors, whose Python may have no glint."""
+        parquet = os.path.join(self.directory, "numbers.parquet")
+        rows = pyarrow.table({"a": range(30000), "b": [f"text {i % 7}" for i in range(30000)]})
+        pyarrow.parquet.write_table(rows, parquet, row_group_size=4000)
+        results = []
+        for master in "local[2]", self.configure():
+            with SparkContext(master) as sc:
+                squares = sc.parquet(parquet).mapBatches(lambda b: {"n": b["a"] * b["a"]}, "numpy")
+                texts = sc.fromArrow(rows, 5).mapBatches(lambda batch: batch.select(["b"]))
+                more = sc.parallelize(range(100), 4).mapBatches(
+                    lambda b: {"x": b["value"] + numpy.int64(1)}, "numpy")
+                results.append((squares.toArrow().to_pydict(), texts.map(len).sum(),
+                                more.filter(lambda x: x % 2).collect(), more.count()))
+        self.assertEqual(results[0], results[1])
+        self.assertEqual(results[0][0]["n"], [i * i for i in range(30000)])
+        self.assertEqual(results[0][1:], (6 * 30000, list(range(1, 101, 2)), 100))
 
 
 if __name__ == "__main__":

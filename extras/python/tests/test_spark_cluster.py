@@ -45,7 +45,7 @@ def job(sc: Any, kill: Callable[[], None] = lambda: None) -> bytes:
     return repr(result).encode()
 
 
-class Cluster(unittest.TestCase):
+class ClusterCase(unittest.TestCase):
     def setUp(self) -> None:
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
@@ -68,6 +68,8 @@ class Cluster(unittest.TestCase):
             sc.parallelize([1], 1).map(f).collect()
         return caught.exception
 
+
+class Cluster(ClusterCase):
     def test_the_same_bytes(self) -> None:
         results = []
         for master in ("local[1]", "local[8]", self.configure()):
@@ -174,11 +176,6 @@ runpy.run_path(sys.argv[0], run_name="__main__")
         error = self.fails(self.configure(1, python="/no/such/python"), lambda x: x)
         self.assertIn("/no/such/python, or the interpreter that it names, does not exist",
                       str(error))
-
-    def test_functions_of_columns(self) -> None:
-        with SparkContext(self.configure(1)) as sc:
-            with self.assertRaisesRegex(NotImplementedError, "on a cluster no function takes"):
-                sc.parallelize([1, 2], 1).mapBatches(lambda batch: batch).collect()
 
     def test_commands_are_not_allowed(self) -> None:
         error = self.fails(self.configure(1, "allow_commands = false"), lambda x: x)

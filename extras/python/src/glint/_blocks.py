@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Optional
 
+from . import _task
+
 _P = ctypes.c_void_p
 _U64 = ctypes.c_uint64
 
@@ -63,14 +65,14 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "glint_columns_encode": (ctypes.c_int, [_P, _U64, _U64, ctypes.POINTER(_P),
                                             ctypes.POINTER(_U64), _P]),
 }
+LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "libglint.so")
 _library: Optional[Any] = None
 
 
 def _lib() -> Any:
     global _library
     if _library is None:
-        path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "libglint.so")
-        library = ctypes.CDLL(path)
+        library = ctypes.CDLL(_task.files.get("library", LIBRARY))
         for name, (result, arguments) in FUNCTIONS.items():
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments

@@ -30,6 +30,12 @@ def _made_of_rows(_: int, items: Iterator[Any]) -> Iterator[Batch]:
 class BatchRDD(RDD):
     """Its functions take and give batches; what takes elements comes after `_elements`."""
 
+    def __init__(self, ctx: SparkContext, source: Callable[[], Dataset],
+                 function: Optional[Function] = None) -> None:
+        super().__init__(ctx, source, function)
+        if ctx._workers.shipping is not None:
+            ctx._workers.shipping.columns = True
+
     def _dataset(self) -> Dataset:
         if self._made is None and self._function is not None:
             self._keep(self.ctx._workers.apply(self._source(), self._function, "batches"))
@@ -155,7 +161,7 @@ class _Kept:
         if self.places is None or self.batches:
             self._spool()
         places: list[Any] = self.places or []
-        if getattr(workers, "shipping", None) is not None:
+        if workers.shipping is not None:
             places = [bytes(batch.encode()) for batch in read_places(0, places)]
         parts = [places[len(places) * i // n : len(places) * (i + 1) // n] for i in range(n)]
         return workers.parallelize([[pickle.dumps([one], 5) for one in part] for part in parts])

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Optional
 
 from .. import _alias
-from .._blocks import Batch
+from .._blocks import LIBRARY, Batch
 from .._context import Context, cstring, path_list
 from .._engine import engine
 from .._errors import Error
@@ -215,11 +215,6 @@ class Workers:
         """The same, with what the job needs as files of the executors."""
         shipping = self.shipping
         assert shipping is not None
-        if "batches" in (data.form, output):
-            raise NotImplementedError(
-                "on a cluster no function takes or gives columns: use collect(), toArrow() or "
-                "toPandas() of what sc.parquet and sc.fromArrow give, or elements "
-                "(sc.parallelize), or a SparkContext('local[*]')")
         job = {"path": None, "alias": _alias.installed(), "input": data.form, "output": output,
                "block": block, "number": number, "properties": dict(self.properties),
                "places": list(shipping.places)}
@@ -233,7 +228,10 @@ class Workers:
             if not shipping.has(broadcast.name):
                 with open(broadcast.path, "rb") as file:
                     shipping.send(broadcast.name, file.read())
-        names = ["glint", *(["files"] if shipping.has("files") else []),
+        if shipping.columns and not shipping.has("library"):
+            with open(LIBRARY, "rb") as file:
+                shipping.send("library", file.read())
+        names = ["glint", *(name for name in ("files", "library") if shipping.has(name)),
                  *(broadcast.name for broadcast in pickled.broadcasts)]
         words = ["{job}", *(word for name in names[1:] for word in (name, f"{{{name}}}")),
                  "cluster", "1"]

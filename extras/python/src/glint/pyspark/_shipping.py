@@ -1,6 +1,6 @@
 """What executors of a cluster get from the driver: this package and cloudpickle, jobs, broadcasts
-and files. Each is a broadcast of the engine, which an executor gets once and has as a file
-(engine/glint.h: glint_command.files)."""
+and files; libglint.so, if there are batches of columns. Each is a broadcast of the engine, which an
+executor gets once and has as a file (engine/glint.h: glint_command.files)."""
 
 from __future__ import annotations
 
@@ -102,6 +102,7 @@ class Shipping:
         self._numbers: dict[str, int] = {}
         self.places: list[str] = []  # of modules, below the directory of files
         self.root = ""  # of files; "": there are none
+        self.columns = False  # functions may get batches: they need libglint.so
 
     def send(self, name: str, data: bytes) -> None:
         self.forget(name)
