@@ -76,7 +76,7 @@ static int check_form(struct glint_rdd *rows, enum glint_type key,
 
 static int check_compression(struct glint *g, enum glint_column_format format)
 {
-    if (format == GLINT_PARQUET || g->config.compress != COMPRESSION_GZIP) return 0;
+    if (format == GLINT_PARQUET || g->config.compress != OUTPUT_GZIP) return 0;
     return glint_abort(g, GLINT_E_USAGE, "use zstd", "Arrow files cannot be compressed by gzip");
 }
 
@@ -93,15 +93,16 @@ static int check_not_stdout(struct glint *g, const char *const *paths, uint32_t 
 
 static bool pack_form(struct packer *p, const struct glint *g, const struct glint_column_form *form)
 {
-    static const uint8_t by_option[COMPRESSION_COUNT] = {[COMPRESSION_NONE] = FORMAT_SNAPPY,
-                                                         [COMPRESSION_GZIP] = FORMAT_GZIP,
-                                                         [COMPRESSION_ZSTD] = FORMAT_ZSTD};
+    static const uint8_t by_option[OUTPUT_COMPRESSIONS] = {[OUTPUT_AUTO] = FORMAT_SNAPPY,
+                                                           [OUTPUT_UNCOMPRESSED] =
+                                                               FORMAT_UNCOMPRESSED,
+                                                           [OUTPUT_GZIP] = FORMAT_GZIP,
+                                                           [OUTPUT_ZSTD] = FORMAT_ZSTD};
     const bool parquet = form->format == GLINT_PARQUET;
     pack_array(p, HEAD_ELEMENTS + 2 * (uint64_t)form->count);
     pack_u64(p, parquet ? FORMAT_PARQUET : FORMAT_ARROW_FILE);
-    pack_u64(p, parquet                                  ? by_option[g->config.compress]
-                : g->config.compress == COMPRESSION_ZSTD ? FORMAT_ZSTD
-                                                         : FORMAT_UNCOMPRESSED);
+    pack_u64(p, parquet || g->config.compress != OUTPUT_AUTO ? by_option[g->config.compress]
+                                                             : FORMAT_UNCOMPRESSED);
     pack_u64(p, form->row_group_rows > 0 ? form->row_group_rows : ROW_GROUP_ROWS);
     const uint64_t bloom_bytes = form->bloom_count * sizeof *form->bloom_columns;
     pack_bytes(p, (struct glint_slice){(const uint8_t *)form->bloom_columns, bloom_bytes});

@@ -208,10 +208,11 @@ static int run_save_as_text(struct glint_rdd *rdd, const struct op *op, const ch
 
 int save_as_text_file(struct glint_rdd *rdd, const char *path, const struct glint_column_form *form)
 {
-    static const struct op *const by_compression[COMPRESSION_COUNT] = {
-        [COMPRESSION_NONE] = &op_save_as_text_file,
-        [COMPRESSION_GZIP] = &op_save_as_gzip_text_file,
-        [COMPRESSION_ZSTD] = &op_save_as_zstd_text_file};
+    static const struct op *const by_compression[OUTPUT_COMPRESSIONS] = {
+        [OUTPUT_AUTO] = &op_save_as_text_file,
+        [OUTPUT_UNCOMPRESSED] = &op_save_as_text_file,
+        [OUTPUT_GZIP] = &op_save_as_gzip_text_file,
+        [OUTPUT_ZSTD] = &op_save_as_zstd_text_file};
     return run_save_as_text(rdd, by_compression[rdd != NULL ? rdd->g->config.compress : 0], path,
                             form);
 }

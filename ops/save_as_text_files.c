@@ -142,10 +142,11 @@ int save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t
                          "saveAsTextFiles: %u outputs; it accepts 1 to %u", count,
                          ACTION_OUTPUTS_MAX);
     if (save_check_paths(rdd, "saveAsTextFiles", paths, count) != 0) return error->code;
-    static const struct op *const by_compression[COMPRESSION_COUNT] = {
-        [COMPRESSION_NONE] = &op_save_as_text_files,
-        [COMPRESSION_GZIP] = &op_save_as_gzip_text_files,
-        [COMPRESSION_ZSTD] = &op_save_as_zstd_text_files};
+    static const struct op *const by_compression[OUTPUT_COMPRESSIONS] = {
+        [OUTPUT_AUTO] = &op_save_as_text_files,
+        [OUTPUT_UNCOMPRESSED] = &op_save_as_text_files,
+        [OUTPUT_GZIP] = &op_save_as_gzip_text_files,
+        [OUTPUT_ZSTD] = &op_save_as_zstd_text_files};
     struct action a = {.op = by_compression[rdd->g->config.compress],
                        .rdd = rdd,
                        .outputs = paths,

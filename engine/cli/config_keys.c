@@ -349,9 +349,9 @@ bool key_print(const struct config_key *key, const void *target, struct buffer *
 #define SETTING(member)     FIELD(settings, member)
 #define CONFIG(member)      FIELD(settings, config.member)
 
-static_assert(LAUNCH_NONE == 0 && LAUNCH_LOCAL == 1 && LAUNCH_SSH == 2 && COMPRESSION_NONE == 0 &&
-                  COMPRESSION_GZIP == 1 && COMPRESSION_ZSTD == 2 && GRAPH_NONE == 0 &&
-                  GRAPH_DOT == 1 && GRAPH_SVG == 2 && PRINT_COLOR_AUTO == 0 &&
+static_assert(LAUNCH_NONE == 0 && LAUNCH_LOCAL == 1 && LAUNCH_SSH == 2 && OUTPUT_AUTO == 0 &&
+                  OUTPUT_UNCOMPRESSED == 1 && OUTPUT_GZIP == 2 && OUTPUT_ZSTD == 3 &&
+                  GRAPH_NONE == 0 && GRAPH_DOT == 1 && GRAPH_SVG == 2 && PRINT_COLOR_AUTO == 0 &&
                   PRINT_COLOR_ALWAYS == 1 && PRINT_COLOR_NEVER == 2,
               "the order of the choices below");
 
@@ -474,8 +474,8 @@ const struct config_key job_keys[JOB_KEYS] = {
      .help = "replace existing outputs"},
     {"no-sync", "no-sync", NULL, KEY_BOOL, CONFIG(no_sync),
      .help = "do not sync outputs to disk; a power loss may leave them incomplete"},
-    {"compress", "compress", "none|gzip|zstd", KEY_CHOICE, CONFIG(compress),
-     "compress the parts of text outputs", .default_value = "none"},
+    {"compress", "compress", "auto|none|gzip|zstd", KEY_CHOICE, CONFIG(compress),
+     "compression of outputs (default: snappy of Parquet)", .default_value = "auto"},
     {"bad-rows", "bad-rows", "fail|skip", KEY_CHOICE, CONFIG(skip_bad_rows),
      "what to do with invalid rows", .default_value = "fail"},
     {"max-bad-rows", "max-bad-rows", "N", KEY_COUNT, CONFIG(bad_rows_max),

@@ -106,6 +106,8 @@ static void put_redacted_word(struct json *j, const char *word)
  * value NULL: not set. */
 static void put_job_options(struct json *j, const struct context_config *c)
 {
+    static const char *const compressions[OUTPUT_COMPRESSIONS] = {
+        [OUTPUT_UNCOMPRESSED] = "none", [OUTPUT_GZIP] = "gzip", [OUTPUT_ZSTD] = "zstd"};
     char memory[TEXT_NUMBER_MAX], split[TEXT_NUMBER_MAX];
     char partitions[TEXT_NUMBER_MAX], timeout[TEXT_NUMBER_MAX];
     text_format(memory, sizeof memory, "%llu", (unsigned long long)c->memory_bytes);
@@ -119,9 +121,7 @@ static void put_job_options(struct json *j, const struct context_config *c)
         {"timeout", c->timeout_ns > 0 ? timeout : NULL},
         {"bad-rows", c->skip_bad_rows ? "skip" : "fail"},
         {"overwrite", c->overwrite ? "true" : "false"},
-        {"compress", c->compress == COMPRESSION_GZIP   ? "gzip"
-                     : c->compress == COMPRESSION_ZSTD ? "zstd"
-                                                       : NULL},
+        {"compress", compressions[c->compress]},
         {"no-sync", c->no_sync ? "true" : "false"},
         {"speculate", c->cluster != NULL && c->cluster->speculate ? "true" : "false"}};
     const size_t count = sizeof options / sizeof options[0];

@@ -3,7 +3,6 @@
 #define GLINT_PLAN_CONTEXT_CONFIG_H
 
 #include "engine/glint.h"
-#include "engine/input/decompress.h"
 
 struct cluster;
 struct env;
@@ -24,6 +23,16 @@ struct glint_module {
 extern const struct op *const ops_table[];
 extern const struct glint_module ops_module;
 extern const struct glint_module *const builtin_modules[]; /* that one; ends with NULL */
+
+/* How outputs are compressed; AUTO: Parquet by snappy, others not. In the order of the choices of
+ * --compress. */
+enum output_compression {
+    OUTPUT_AUTO,
+    OUTPUT_UNCOMPRESSED,
+    OUTPUT_GZIP,
+    OUTPUT_ZSTD,
+    OUTPUT_COMPRESSIONS
+};
 
 /* The settings of a context. All pointers must stay valid until glint_destroy. */
 struct context_config {
@@ -48,8 +57,8 @@ struct context_config {
     /* Of one action; 0: RESULT_BYTES_MAX, which is also the maximum. */
     uint64_t result_bytes_max;
     bool overwrite;
-    bool no_sync;              /* do not fsync outputs: faster, but a power loss may lose them */
-    enum compression compress; /* of text outputs: none, gzip or zstd */
+    bool no_sync; /* do not fsync outputs: faster, but a power loss may lose them */
+    enum output_compression compress;
     const char *stdout_output; /* the output that is copied to standard output; NULL: none */
     bool nul_is_text;          /* NUL bytes do not make an input binary */
     bool skip_bad_rows;

@@ -55,6 +55,24 @@ class Outputs(Command):
         _, error = self.run_glint("select", self.path("in"), self.path("out"), code=65)
         self.assertIn("it has no columns", error)
 
+    def test_compression(self):
+        pyarrow.parquet.write_table(ROWS, self.path("in"))
+        for how, codec in ((), "SNAPPY"), (("auto",), "SNAPPY"), (("none",), "UNCOMPRESSED"), \
+                (("gzip",), "GZIP"), (("zstd",), "ZSTD"):
+            options = ("--compress", *how) if how else ()
+            self.run_glint("select", *options, self.path("in"), self.path("out"))
+            part = pyarrow.parquet.ParquetFile(self.parts("out")[0])
+            self.assertEqual(part.metadata.row_group(0).column(0).compression, codec)
+            self.assertTrue(part.read().equals(ROWS))
+        for how in "auto", "none", "zstd":
+            self.run_glint("select", "--output-format", "arrow", "--compress", how,
+                           self.path("in"), self.path("out"))
+            with pyarrow.ipc.open_file(self.parts("out")[0]) as part:
+                self.assertTrue(part.read_all().equals(ROWS), how)
+        _, error = self.run_glint("select", "--output-format", "arrow", "--compress", "gzip",
+                                  self.path("in"), self.path("out"), code=64)
+        self.assertIn("Arrow files cannot be compressed by gzip", error)
+
     def test_names_with_line_ends_are_read(self):
         with open(self.path("in"), "w", encoding="utf-8") as file:
             file.write('"a\nb",c\n1,2\n')
