@@ -10,6 +10,7 @@
  *     line -> (group and key, line) -> sorted, by group -> the first N of each group      --per
  *
  * There all lines are shuffled: neither the groups nor their lines need to fit in memory. */
+#include "engine/base/text.h"
 #include "jobs/jobs.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/tables/group_partition.h"
@@ -19,7 +20,7 @@
 #include <string.h>
 
 #define TOP_ROWS_MAX INT64_C(100000000)
-enum { ROOM_SHARE = 2 }; /* fraction of a slot's memory for the lines */
+enum { MIB = 1 << 20, ROOM_SHARE = 2 }; /* fraction of a slot's memory for the lines */
 
 /* ---- top.best */
 
@@ -86,14 +87,24 @@ static void top_heap_sift_down(struct entry *heap, uint64_t count)
     }
 }
 
+/* What the rows that are left would need, if they are like those that fit. */
+static int top_memory_error(const struct best_state *s, struct glint_task *task, uint64_t size)
+{
+    const double rows = (double)s->rows_max / (double)(s->count > 0 ? s->count : 1);
+    const double need = (double)(s->room + size) * (rows > 1 ? rows : 1) * ROOM_SHARE;
+    char hint[128];
+    text_format(hint, sizeof hint,
+                "raise --memory, so that each slot has about %.0f MiB, or use sort", need / MIB + 1);
+    return glint_fail(task, GLINT_E_MEMORY_LIMIT, hint,
+                      "the best %lld lines of a partition do not fit in %lld bytes",
+                      (long long)s->rows_max, (long long)s->room_max);
+}
+
 /* Memory of the task, whose sum is limited. Returns 0 or a code. */
 static int allocate_limited(struct best_state *s, struct glint_task *task, uint64_t size,
                             void **out)
 {
-    if (size > (uint64_t)s->room_max - s->room)
-        return glint_fail(task, GLINT_E_MEMORY_LIMIT, "raise --memory, or use sort",
-                          "the best %lld lines of a partition do not fit in %lld bytes",
-                          (long long)s->rows_max, (long long)s->room_max);
+    if (size > (uint64_t)s->room_max - s->room) return top_memory_error(s, task, size);
     *out = glint_scratch(task, size);
     s->room += size;
     return *out != NULL ? 0 : GLINT_E_NO_MEMORY;
