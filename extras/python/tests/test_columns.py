@@ -376,6 +376,13 @@ class Results(WithContext):
         self.assertEqual(sc.parallelize([{"a": 1}, {"a": 2}], 1).toPandas()["a"].tolist(), [1, 2])
         self.assertEqual(sc.emptyRDD().toArrow().num_rows, 0)
         self.assertEqual(polars.DataFrame(sc.parallelize([1, 2.5], 2))["value"].to_list(), [1, 2.5])
+        for partitions in 1, 2:
+            rows = [{"a": 1}, {"b": 2, "a": 3}]  # each key is a column, wherever it is first
+            self.assertEqual(sc.parallelize(rows, partitions).toArrow().to_pydict(),
+                             {"a": [1, 3], "b": [None, 2]})
+            for rows in [(1, 2), (1, 2, 3)], [1, (1, 2)], [(1,), {"a": 1}], [1, {"a": 1}], [{}, ()]:
+                with self.assertRaisesRegex((PythonException, TypeError), "the elements|no row"):
+                    sc.parallelize(rows, partitions).toArrow()
         with self.assertRaisesRegex(PythonException, "tuples of one length"):
             sc.parallelize([(1, 2), (1,)], 1).toArrow()
 

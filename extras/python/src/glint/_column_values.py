@@ -203,6 +203,8 @@ def _own_texts(name: str, values: list[Any]) -> tuple[ArrowSchema, ArrowArray, A
 
 # ---- Values of Python
 
+UNEQUAL = "the elements of an RDD of tuples are all tuples of one length"
+
 
 def rows_of(batches: Iterable[Batch]) -> Iterator[Any]:
     """The elements: the values of the only column, or tuples of those of all."""
@@ -279,25 +281,48 @@ def _by_pyarrow(batch: Batch, name: str) -> list[Any]:
     return values
 
 
+def _kind(row: Any) -> type:
+    return dict if isinstance(row, dict) else tuple if isinstance(row, tuple) else object
+
+
 def batches_from_rows(items: Iterable[Any]) -> Iterator[Batch]:
     """Batches of elements: a dict has its columns, a tuple the columns _1, _2, ... as in Spark,
-    another element one column, "value"."""
+    another element one column, "value". All have to be of one kind; a key that a dict does not
+    have is null."""
     import pyarrow
 
-    rest = iter(items)
+    rest, kind = iter(items), None
     while rows := list(itertools.islice(rest, ROWS)):
-        if isinstance(rows[0], dict):
-            yield from batches_of(pyarrow.RecordBatch.from_pylist(rows))
-            continue
-        if isinstance(rows[0], tuple):
-            width = len(rows[0])
-            if any(type(row) is not tuple or len(row) != width for row in rows):
-                raise TypeError("the elements of an RDD of tuples are all tuples of one length")
-            lists, names = list(zip(*rows)), [f"_{i + 1}" for i in range(width)]
+        kind = kind or _kind(rows[0])
+        if any(_kind(row) is not kind for row in rows):
+            raise TypeError("the elements of an RDD that becomes columns are all dicts, all tuples "
+                            "or all others")
+        if kind is dict:
+            names = list(dict.fromkeys(name for row in rows for name in row))
+            lists = [[row.get(name) for row in rows] for name in names]
+        elif kind is tuple:
+            names = [f"_{i + 1}" for i in range(len(rows[0]))]
+            if any(len(row) != len(names) for row in rows):
+                raise TypeError(UNEQUAL)
+            lists = list(zip(*rows))
         else:
-            lists, names = [tuple(rows)], ["value"]
+            names, lists = ["value"], [rows]
+        if not names:
+            raise TypeError("an empty dict or tuple becomes no row of columns")
         yield from batches_of(pyarrow.RecordBatch.from_arrays(
             [pyarrow.array(values) for values in lists], names))
+
+
+def check_one_kind(batches: Iterable[Batch]) -> None:
+    """Of what batches_from_rows made, of several partitions: columns of tuples have one number,
+    and are beside no others."""
+    found = {tuple(batch.names) for batch in batches if batch.num_rows > 0}
+    made = {names for names in found
+            if names == ("value",) or names == tuple(f"_{i + 1}" for i in range(len(names)))}
+    if made and len(found) > 1:
+        raise TypeError(UNEQUAL if made == found and ("value",) not in found else
+                        "the elements of an RDD that becomes columns are all dicts, all tuples or "
+                        "all others")
 
 
 # ---- Functions on batches

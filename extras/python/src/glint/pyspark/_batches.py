@@ -96,7 +96,10 @@ def map_batches(rdd: RDD, f: Callable[[Any], Any], format: str) -> BatchRDD:
 def to_arrow(rdd: RDD) -> Any:
     import pyarrow
 
-    tables = [pyarrow.table(batch) for batch in rdd._batches()._collect_batches()]
+    batches = rdd._batches()._collect_batches()
+    if not isinstance(rdd, BatchRDD):
+        _column_values.check_one_kind(batches)
+    tables = [pyarrow.table(batch) for batch in batches]
     if not tables:
         return pyarrow.table({})
     return pyarrow.concat_tables(tables, promote_options="permissive")
