@@ -43,4 +43,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib.metadata
 
-    return importlib.metadata.version("glint")
+    return importlib.metadata.version("glint-engine")
