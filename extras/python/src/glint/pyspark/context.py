@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 VERSION = "4.3.0"  # of PySpark, whose interface this is
 defaults: dict[str, str] = {}  # settings of glint.submit
 properties: dict[str, str] = {"SPARK_SUBMIT": "true"}
-_BLOCK_ITEMS = 1 << 10
+_BLOCK_ITEMS = 1 << 10  # the most in a batch of PySpark
 CLUSTER = "glint://"  # of a master: the rest is the path of a cluster's file
 PY_FILES = "spark.submit.pyFiles"
 _SPLIT_BYTES = 32 << 20  # of a local file in Spark: a worker combines more than in small splits
@@ -218,8 +218,12 @@ class SparkContext:
         if slices < 1:
             raise ValueError("numSlices must be positive")
         items: Sequence[Any] = c if isinstance(c, range) else list(c)
-        count = len(items)
-        parts = [items[count * i // slices : count * (i + 1) // slices] for i in range(slices)]
+        # As PySpark 4.3: a list is divided into batches, and these into slices. So of 30 elements in
+        # 4 slices the last one has 9.
+        batch = 1 if isinstance(c, range) else max(1, min(len(items) // slices, _BLOCK_ITEMS))
+        count = -(-len(items) // batch)
+        parts = [items[count * i // slices * batch : count * (i + 1) // slices * batch]
+                 for i in range(slices)]
         if isinstance(c, range):
             blocks = [[pickle.dumps(part, 5)] for part in parts]
         else:

@@ -56,6 +56,12 @@ class Partitioner:
         return self.partitionFunc(k) % self.numPartitions
 
 
+def _partitions_of_union(rdds: Sequence[RDD]) -> int:
+    counts, by = [rdd.getNumPartitions() for rdd in rdds], rdds[0].partitioner
+    alike = by is not None and all(rdd.partitioner == by for rdd in rdds)
+    return counts[0] if alike and len(set(counts)) == 1 else sum(counts)
+
+
 def compose(first: Optional[Function], then: Function) -> Function:
     if first is None:
         return then
@@ -452,6 +458,8 @@ class RDD(ColumnMethods):
             return [(chosen, seen / len(chosen))] if chosen else []
 
         keys = [(keyfunc(key), weight) for some, weight in self._values(sampled) for key in some]
+        if not keys:  # as in PySpark
+            return self
         keys.sort(key=lambda pair: pair[0])
         total, passed = sum(weight for _, weight in keys), 0.0
         bounds: list[Any] = []
@@ -537,12 +545,13 @@ class RDD(ColumnMethods):
         return self.map(lambda x: (f(x), x)).groupByKey(numPartitions, partitionFunc)
 
     def _cogrouped(self, others: Sequence[RDD], numPartitions: Optional[int]) -> RDD:
-        """(key, a list of values for each RDD)."""
+        """(key, a list of values for each RDD). By default it has as many partitions as a union of
+        the RDDs, as in PySpark: those of all, or of one if they are partitioned alike."""
         rdds = [self, *others]
         sides = len(rdds)
         count = numPartitions if numPartitions is not None else (
             self.ctx.defaultParallelism if self.ctx._conf.contains("spark.default.parallelism")
-            else max(rdd.getNumPartitions() for rdd in rdds))
+            else _partitions_of_union(rdds))
         marked = [rdd.map(_Mark(i)) for i, rdd in enumerate(rdds)]
 
         def divide(marks: list[tuple[int, Any]]) -> tuple[list[Any], ...]:
