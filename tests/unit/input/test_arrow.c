@@ -202,8 +202,9 @@ Test(arrow, an_index_outside_of_its_dictionary_is_found_unless_it_is_null)
 
 Test(arrow, unknown_types_have_a_reason)
 {
-    const char *const formats[] = {"",     "x",   "uu", "w:-1", "d:0,1", "d:10", "d:10,2,100",
-                                   "tsq:", "tds", "+x", "+w:x", "vx",    "tiM",  "+ud:0,1"};
+    const char *const formats[] = {
+        "",   "x",    "uu", "w:-1", "d:0,1",   "d:10",       "d:10,2,100", "tsq:",    "tds",
+        "+x", "+w:x", "vx", "tiM",  "+ud:0,1", "d:10,2,300", "d:10,2,",    "d:10,2,x"};
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         struct arrow_field field;
         const struct ArrowSchema schema = {.format = formats[i], .name = "c"};

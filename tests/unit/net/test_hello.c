@@ -2,6 +2,7 @@
  * which message. */
 #include "engine/net/hello.h"
 
+#include "engine/net/net_init.h"
 #include "engine/records/pack.h"
 
 #include "tests/unit/net/bytes.h"
@@ -402,6 +403,25 @@ Test(hello, out_of_memory_appends_nothing)
     cr_expect_eq(bytes.size, 0);
     mem_fail_at(0, false);
     buffer_fini(&bytes);
+}
+
+/* Cut off, they would be those of another cluster. */
+Test(hello, names_that_do_not_fit_are_refused)
+{
+    char name[NAME_BYTES_MAX + 1];
+    memset(name, 'n', NAME_BYTES_MAX);
+    name[NAME_BYTES_MAX] = '\0';
+    for (int i = 0; i < 2; i++) {
+        struct net net;
+        const struct net_config config = {.role = ROLE_DRIVER,
+                                          .cluster = i == 0 ? name : "plain",
+                                          .node = i == 0 ? "driver" : name,
+                                          .insecure_plaintext = true,
+                                          .connect_ms = 1000};
+        error.code = GLINT_OK;
+        cr_expect_eq(net_init(&net, NULL, env_real(), &config, &error), GLINT_E_CONFIG);
+        net_fini(&net);
+    }
 }
 
 Test(hello, build_id_is_version_and_hash)
