@@ -94,7 +94,8 @@ static int top_memory_error(const struct best_state *s, struct glint_task *task,
     const double need = (double)(s->room + size) * (rows > 1 ? rows : 1) * ROOM_SHARE;
     char hint[128];
     text_format(hint, sizeof hint,
-                "raise --memory, so that each slot has about %.0f MiB, or use sort", need / MIB + 1);
+                "raise --memory, so that each slot has about %.0f MiB, or use sort",
+                need / MIB + 1);
     return glint_fail(task, GLINT_E_MEMORY_LIMIT, hint,
                       "the best %lld lines of a partition do not fit in %lld bytes",
                       (long long)s->rows_max, (long long)s->room_max);

@@ -100,7 +100,8 @@ STEPS: dict[str, list[tuple[str, str, Any]]] = {
         ("repartitionAndSortWithinPartitions(N, lambda k: hash(repr(k)) * 0, True, repr)", "pair",
          False),
         ("sampleByKey(False, collections.defaultdict(lambda: 0.5), 5)", "pair", True),
-        ("reduceByKey(lambda a, b: a + b, N)", "pair", False), ("filter(lambda kv: kv[1])", "pair", True)]}
+        ("reduceByKey(lambda a, b: a + b, N)", "pair", False),
+        ("filter(lambda kv: kv[1])", "pair", True)]}
 ACTIONS = {
     "any": ["collect()", "collect()", "count()", "countByValue()", "isEmpty()", "max(repr)",
             "min(key=repr)", "takeOrdered(4, repr)", "top(3, repr)",

@@ -218,8 +218,8 @@ class SparkContext:
         if slices < 1:
             raise ValueError("numSlices must be positive")
         items: Sequence[Any] = c if isinstance(c, range) else list(c)
-        # As PySpark 4.3: a list is divided into batches, and these into slices. So of 30 elements in
-        # 4 slices the last one has 9.
+        # As PySpark 4.3: a list is divided into batches, and these into slices. So of 30 elements
+        # in 4 slices the last one has 9.
         batch = 1 if isinstance(c, range) else max(1, min(len(items) // slices, _BLOCK_ITEMS))
         count = -(-len(items) // batch)
         parts = [items[count * i // slices * batch : count * (i + 1) // slices * batch]
