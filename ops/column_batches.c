@@ -68,9 +68,9 @@ static int find_wanted(struct glint *g, const struct input_list *list, const cha
     const struct column_schema *schema = list->schema;
     char names[HEADER_NAMES_BYTES];
     for (*out = 0; *out < schema->count; ++*out)
-        if (strcmp(schema->names[*out], name) == 0) break;
-    if (*out < schema->count && schema->lacking[*out] == UINT64_MAX) return 0;
-    const uint64_t file = *out < schema->count ? schema->lacking[*out] : 0;
+        if (strcmp(schema->columns[*out].name, name) == 0) break;
+    if (*out < schema->count && schema->columns[*out].lacking == UINT64_MAX) return 0;
+    const uint64_t file = *out < schema->count ? schema->columns[*out].lacking : 0;
     header_names_format(schema->header, CSV_SEPARATOR, names, sizeof names);
     return error_set(&g->error, GLINT_E_BAD_VALUE, "leave the file out, or choose other columns",
                      "%s: no column is named \"%s\"; the columns of all files are: %s",
@@ -100,7 +100,8 @@ static int describe_batches(struct glint *g, struct input_list *list, const void
     pack_array(p, 1 + 3ull * count);
     pack_u64(p, wanted->rows > 0 ? wanted->rows : rows_of_block(list, count));
     for (uint32_t i = 0; i < count; i++) {
-        const char *texts[] = {list->schema->names[numbers[i]], list->schema->types[numbers[i]]};
+        const char *texts[] = {list->schema->columns[numbers[i]].name,
+                               list->schema->columns[numbers[i]].type};
         pack_u64(p, numbers[i]);
         for (int k = 0; k < 2; k++)
             pack_bytes(p, (struct glint_slice){(const uint8_t *)texts[k], strlen(texts[k])});

@@ -63,10 +63,10 @@ static int describe_pairs(struct glint *g, struct input_list *list, const void *
     if (input_list_need_columns(list, numbers, count, &g->error) != 0) return g->error.code;
     *schema = (struct glint_schema){GLINT_NONE, GLINT_TEXT};
     if (pair->key != GLINT_NO_COLUMN)
-        schema->key =
-            pair->key_type == GLINT_TEXT ? GLINT_TEXT : types[list->schema->classes[pair->key]];
+        schema->key = pair->key_type == GLINT_TEXT ? GLINT_TEXT
+                                                   : types[list->schema->columns[pair->key].class];
     if (pair->value != GLINT_NO_COLUMN && pair->value_type != GLINT_TEXT)
-        schema->value = types[list->schema->classes[pair->value]];
+        schema->value = types[list->schema->columns[pair->value].class];
     pack_array(p, 3);
     pack_u64(p, pair->key);
     pack_u64(p, pair->value);

@@ -119,13 +119,13 @@ static int check_chosen_columns(struct glint *g, const struct input_list *list)
     const struct column_schema *schema = list->schema;
     for (uint32_t i = 0; i < list->columns.count; i++) {
         const uint32_t number = list->columns.uses[i].number;
-        if (number >= schema->count || schema->lacking[number] == UINT64_MAX) continue;
+        if (number >= schema->count || schema->columns[number].lacking == UINT64_MAX) continue;
         char names[HEADER_NAMES_BYTES];
         header_names_format(schema->header, CSV_SEPARATOR, names, sizeof names);
-        return error_set(&g->error, GLINT_E_BAD_VALUE,
-                         "leave the file out, or choose other columns",
-                         "%s: no column is named \"%s\"; the columns of all files are: %s",
-                         list->files[schema->lacking[number]].path, schema->names[number], names);
+        return error_set(
+            &g->error, GLINT_E_BAD_VALUE, "leave the file out, or choose other columns",
+            "%s: no column is named \"%s\"; the columns of all files are: %s",
+            list->files[schema->columns[number].lacking].path, schema->columns[number].name, names);
     }
     return 0;
 }
@@ -387,7 +387,8 @@ const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint
         return NULL;
     }
     for (uint32_t i = 0; i < count; i++)
-        types[i] = (struct glint_column_type){list->schema->names[i], list->schema->types[i]};
+        types[i] = (struct glint_column_type){list->schema->columns[i].name,
+                                              list->schema->columns[i].type};
     *out_count = count;
     return types;
 }

@@ -370,11 +370,18 @@ void *arena_alloc_aligned(struct arena *a, uint64_t size)
                                                 : NULL;
 }
 
+void *arena_copy(struct arena *a, const void *data, uint64_t size)
+{
+    uint8_t *copy = arena_alloc(a, size + 1);
+    if (copy == NULL) return NULL;
+    if (size > 0) memcpy(copy, data, size);
+    copy[size] = '\0';
+    return copy;
+}
+
 char *arena_strdup(struct arena *a, const char *text)
 {
-    size_t size = strlen(text) + 1;
-    char *copy = arena_alloc(a, size);
-    return copy != NULL ? memcpy(copy, text, size) : NULL;
+    return arena_copy(a, text, strlen(text));
 }
 
 char *arena_format(struct arena *a, const char *format, ...)

@@ -48,6 +48,8 @@ struct arena {
 void *arena_alloc(struct arena *a, uint64_t size);
 /* Like arena_alloc, 64-byte aligned and with READ_SLACK readable bytes past the end. */
 void *arena_alloc_aligned(struct arena *a, uint64_t size);
+/* Copies `size` bytes, after which there is a NUL. */
+void *arena_copy(struct arena *a, const void *data, uint64_t size);
 char *arena_strdup(struct arena *a, const char *text);
 /* Formats a text of any length. */
 char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));

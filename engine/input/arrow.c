@@ -253,13 +253,8 @@ const char *arrow_table_read(const struct ArrowSchema *schema, struct arena *are
 
 bool arrow_has_offsets(enum arrow_type type)
 {
-    return (type >= ARROW_UTF8 && type <= ARROW_LARGE_BINARY) || type == ARROW_LIST ||
-           type == ARROW_LARGE_LIST || type == ARROW_MAP;
-}
-
-bool arrow_has_large_offsets(enum arrow_type type)
-{
-    return type == ARROW_LARGE_UTF8 || type == ARROW_LARGE_BINARY || type == ARROW_LARGE_LIST;
+    return arrow_has_byte_offsets(type) || type == ARROW_LIST || type == ARROW_LARGE_LIST ||
+           type == ARROW_MAP;
 }
 
 int64_t arrow_offset(enum arrow_type type, const void *offsets, int64_t i)
@@ -281,10 +276,10 @@ int64_t arrow_buffer_count(enum arrow_type type)
     if (type == ARROW_NULL || type == ARROW_RUN_END) return 0;
     if (type == ARROW_STRUCT || type == ARROW_FIXED_LIST) return 1;
     if (type == ARROW_UTF8_VIEW || type == ARROW_BINARY_VIEW) return 3;
-    return type >= ARROW_UTF8 && type <= ARROW_LARGE_BINARY ? 3 : 2;
+    return arrow_has_byte_offsets(type) ? 3 : 2;
 }
 
-uint32_t arrow_value_bits(const struct arrow_field *f)
+uint64_t arrow_value_bits(const struct arrow_field *f)
 {
     switch (f->type) {
     case ARROW_BOOL: return 1;
@@ -305,9 +300,17 @@ uint32_t arrow_value_bits(const struct arrow_field *f)
     case ARROW_TIME64:
     case ARROW_TIMESTAMP:
     case ARROW_DURATION: return 64;
-    case ARROW_DECIMAL: return f->width * 8;
+    case ARROW_FIXED_BINARY:
+    case ARROW_DECIMAL: return UINT64_C(8) * f->width;
     default: return 0;
     }
+}
+
+const struct arrow_field *arrow_values(const struct arrow_field *f)
+{
+    while (f->dictionary != NULL || f->type == ARROW_RUN_END)
+        f = f->dictionary != NULL ? f->dictionary : &f->children[1];
+    return f;
 }
 
 /* Checks that the offsets rise, from 0 on. `*out_end` is the last one. */
@@ -490,21 +493,30 @@ bool arrow_is_null(const struct arrow_field *f, const struct ArrowArray *a, int6
                          load_integer(f->type, a->buffers[1], a->offset + row));
 }
 
+/* Follows indexes of dictionaries, and runs, to the value of a row. */
+static void find_value(const struct arrow_field **f, const struct ArrowArray **a, int64_t *row)
+{
+    assert(*row >= 0 && *row < (*a)->length);
+    while ((*f)->dictionary != NULL || (*f)->type == ARROW_RUN_END) {
+        const bool indexed = (*f)->dictionary != NULL;
+        *row = indexed ? load_integer((*f)->type, (*a)->buffers[1], (*a)->offset + *row)
+                       : run_of(*f, *a, *row);
+        *a = indexed ? (*a)->dictionary : (*a)->children[1];
+        *f = indexed ? (*f)->dictionary : &(*f)->children[1];
+    }
+}
+
 bool arrow_is_bytes(const struct arrow_field *f)
 {
-    if (f->dictionary != NULL) return arrow_is_bytes(f->dictionary);
-    if (f->type == ARROW_RUN_END) return arrow_is_bytes(&f->children[1]);
-    return f->type >= ARROW_UTF8 && f->type <= ARROW_FIXED_BINARY;
+    const enum arrow_type type = arrow_values(f)->type;
+    return type >= ARROW_UTF8 && type <= ARROW_FIXED_BINARY;
 }
 
 struct glint_slice arrow_bytes(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
-    assert(arrow_is_bytes(f) && row >= 0 && row < a->length);
+    assert(arrow_is_bytes(f));
+    find_value(&f, &a, &row);
     const int64_t at = a->offset + row;
-    if (f->dictionary != NULL)
-        return arrow_bytes(f->dictionary, a->dictionary, load_integer(f->type, a->buffers[1], at));
-    if (f->type == ARROW_RUN_END)
-        return arrow_bytes(&f->children[1], a->children[1], run_of(f, a, row));
     if (f->type == ARROW_FIXED_BINARY)
         return (struct glint_slice){(const uint8_t *)a->buffers[1] + at * f->width, f->width};
     if (f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW) {
@@ -523,25 +535,21 @@ struct glint_slice arrow_bytes(const struct arrow_field *f, const struct ArrowAr
 
 bool arrow_is_i64(const struct arrow_field *f)
 {
-    if (f->dictionary != NULL) return arrow_is_i64(f->dictionary);
-    if (f->type == ARROW_RUN_END) return arrow_is_i64(&f->children[1]);
-    return f->type >= ARROW_I8 && f->type <= ARROW_I64;
+    const enum arrow_type type = arrow_values(f)->type;
+    return type >= ARROW_I8 && type <= ARROW_I64;
 }
 
 int64_t arrow_i64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
-    assert(arrow_is_i64(f) && row >= 0 && row < a->length);
-    if (f->type == ARROW_RUN_END)
-        return arrow_i64(&f->children[1], a->children[1], run_of(f, a, row));
-    const int64_t value = load_integer(f->type, a->buffers[1], a->offset + row);
-    return f->dictionary == NULL ? value : arrow_i64(f->dictionary, a->dictionary, value);
+    assert(arrow_is_i64(f));
+    find_value(&f, &a, &row);
+    return load_integer(f->type, a->buffers[1], a->offset + row);
 }
 
 bool arrow_is_f64(const struct arrow_field *f)
 {
-    if (f->dictionary != NULL) return arrow_is_f64(f->dictionary);
-    if (f->type == ARROW_RUN_END) return arrow_is_f64(&f->children[1]);
-    return f->type >= ARROW_F16 && f->type <= ARROW_F64;
+    const enum arrow_type type = arrow_values(f)->type;
+    return type >= ARROW_F16 && type <= ARROW_F64;
 }
 
 static double half_to_double(uint16_t half)
@@ -555,12 +563,9 @@ static double half_to_double(uint16_t half)
 
 double arrow_f64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
-    assert(arrow_is_f64(f) && row >= 0 && row < a->length);
+    assert(arrow_is_f64(f));
+    find_value(&f, &a, &row);
     const int64_t at = a->offset + row;
-    if (f->dictionary != NULL)
-        return arrow_f64(f->dictionary, a->dictionary, load_integer(f->type, a->buffers[1], at));
-    if (f->type == ARROW_RUN_END)
-        return arrow_f64(&f->children[1], a->children[1], run_of(f, a, row));
     if (f->type == ARROW_F64) return ((const double *)a->buffers[1])[at];
     if (f->type == ARROW_F32) return (double)((const float *)a->buffers[1])[at];
     return half_to_double(((const uint16_t *)a->buffers[1])[at]);
@@ -568,15 +573,10 @@ double arrow_f64(const struct arrow_field *f, const struct ArrowArray *a, int64_
 
 /* ---- Text */
 
-static bool append_text(struct buffer *out, const char *text, size_t size)
-{
-    return buffer_append(out, text, size);
-}
-
 static bool append_i64(struct buffer *out, int64_t value)
 {
     char text[TEXT_NUMBER_MAX];
-    return append_text(out, text, text_format_i64(text, value));
+    return buffer_append(out, text, text_format_i64(text, value));
 }
 
 /* Whether the text of `read` gives the half or float `value` back. */
@@ -597,7 +597,7 @@ static bool append_float(struct buffer *out, double value, bool half)
         if (rounds_to(shortest, value, half)) break;
         shortest = value;
     }
-    return append_text(out, text, text_format_f64(text, shortest));
+    return buffer_append(out, text, text_format_f64(text, shortest));
 }
 
 /* Two's complement, little-endian, as decimal digits. */
@@ -636,7 +636,7 @@ static bool append_decimal(struct buffer *out, const uint8_t *bytes, uint32_t wi
         if (scale > 0 && count == (size_t)scale) text[size++] = '.';
     }
     for (int32_t zeros = scale; zeros < 0; zeros++) text[size++] = '0';
-    return append_text(out, text, size);
+    return buffer_append(out, text, size);
 }
 
 /* Days since 1970 to a date of the proleptic Gregorian calendar; years beyond 9999 have a sign, as
@@ -659,7 +659,7 @@ static bool append_date(struct buffer *out, int64_t days)
                 plain ? "%04" PRId64 "-%02" PRId64 "-%02" PRId64
                       : "%+05" PRId64 "-%02" PRId64 "-%02" PRId64,
                 year, month, day_of_year - (153 * part + 2) / 5 + 1);
-    return append_text(out, text, strlen(text));
+    return buffer_append(out, text, strlen(text));
 }
 
 static int64_t units_per_second(enum arrow_unit unit)
@@ -679,13 +679,13 @@ static bool append_time(struct buffer *out, int64_t units, enum arrow_unit unit)
     int digits = (int)unit;
     text_format(text, sizeof text, "%02" PRId64 ":%02" PRId64 ":%02" PRId64, seconds / 3600,
                 seconds / 60 % 60, seconds % 60);
-    if (!append_text(out, text, strlen(text)) || fraction == 0) return fraction == 0;
+    if (!buffer_append(out, text, strlen(text)) || fraction == 0) return fraction == 0;
     while (digits > 3 && fraction % 1000 == 0) {
         fraction /= 1000;
         digits -= 3;
     }
     text_format(text, sizeof text, ".%0*" PRId64, digits, fraction);
-    return append_text(out, text, strlen(text));
+    return buffer_append(out, text, strlen(text));
 }
 
 static bool append_timestamp(struct buffer *out, int64_t units, enum arrow_unit unit, bool zoned)
@@ -696,8 +696,8 @@ static bool append_timestamp(struct buffer *out, int64_t units, enum arrow_unit 
         rest += per_day;
         days--;
     }
-    return append_date(out, days) && append_text(out, "T", 1) && append_time(out, rest, unit) &&
-           (!zoned || append_text(out, "Z", 1));
+    return append_date(out, days) && buffer_append(out, "T", 1) && append_time(out, rest, unit) &&
+           (!zoned || buffer_append(out, "Z", 1));
 }
 
 static bool append_duration_or_time(const struct arrow_field *f, int64_t value, struct buffer *out)
@@ -715,18 +715,18 @@ static bool append_number(const struct arrow_field *f, const struct ArrowArray *
     switch (f->type) {
     case ARROW_BOOL: {
         const bool value = (((const uint8_t *)data)[at / 8] >> at % 8 & 1) != 0;
-        return append_text(out, value ? "true" : "false", value ? 4 : 5);
+        return buffer_append(out, value ? "true" : "false", value ? 4 : 5);
     }
     case ARROW_U64: {
         char text[TEXT_NUMBER_MAX];
         text_format(text, sizeof text, "%" PRIu64, ((const uint64_t *)data)[at]);
-        return append_text(out, text, strlen(text));
+        return buffer_append(out, text, strlen(text));
     }
     case ARROW_F16:
     case ARROW_F32: return append_float(out, arrow_f64(f, a, row), f->type == ARROW_F16);
     case ARROW_F64: {
         char text[TEXT_NUMBER_MAX];
-        return append_text(out, text, text_format_f64(text, ((const double *)data)[at]));
+        return buffer_append(out, text, text_format_f64(text, ((const double *)data)[at]));
     }
     case ARROW_DECIMAL:
         return append_decimal(out, (const uint8_t *)data + at * f->width, f->width, f->scale);
@@ -756,11 +756,11 @@ static bool append_json_list(const struct arrow_field *f, const struct ArrowArra
         from = arrow_offset(f->type, a->buffers[1], at);
         to = arrow_offset(f->type, a->buffers[1], at + 1);
     }
-    bool ok = append_text(out, "[", 1);
+    bool ok = buffer_append(out, "[", 1);
     for (int64_t i = from; ok && i < to; i++)
-        ok = (i == from || append_text(out, ",", 1)) &&
+        ok = (i == from || buffer_append(out, ",", 1)) &&
              append_json(&f->children[0], a->children[0], i, out);
-    return ok && append_text(out, "]", 1);
+    return ok && buffer_append(out, "]", 1);
 }
 
 static bool append_json_string(struct buffer *out, const void *data, uint64_t size)
@@ -775,26 +775,22 @@ static bool append_json_struct(const struct arrow_field *f, const struct ArrowAr
                                struct buffer *out)
 {
     assert(f->type == ARROW_STRUCT);
-    bool ok = append_text(out, "{", 1);
+    bool ok = buffer_append(out, "{", 1);
     for (uint32_t i = 0; ok && i < f->child_count; i++) {
         const char *name = f->children[i].name;
-        ok = (i == 0 || append_text(out, ",", 1)) && append_json_string(out, name, strlen(name)) &&
-             append_text(out, ":", 1) &&
+        ok = (i == 0 || buffer_append(out, ",", 1)) &&
+             append_json_string(out, name, strlen(name)) && buffer_append(out, ":", 1) &&
              append_json(&f->children[i], a->children[i], a->offset + row, out);
     }
-    return ok && append_text(out, "}", 1);
+    return ok && buffer_append(out, "}", 1);
 }
 
 /* A map is a list of structs {key, value}, as its keys may be of any type. */
 static bool append_json(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
                         struct buffer *out)
 {
-    if (arrow_is_null(f, a, row)) return append_text(out, "null", 4);
-    if (f->dictionary != NULL)
-        return append_json(f->dictionary, a->dictionary,
-                           load_integer(f->type, a->buffers[1], a->offset + row), out);
-    if (f->type == ARROW_RUN_END)
-        return append_json(&f->children[1], a->children[1], run_of(f, a, row), out);
+    if (arrow_is_null(f, a, row)) return buffer_append(out, "null", 4);
+    find_value(&f, &a, &row);
     if (f->type == ARROW_STRUCT) return append_json_struct(f, a, row, out);
     if (f->child_count > 0) return append_json_list(f, a, row, out);
     if (arrow_is_bytes(f)) {
@@ -804,18 +800,15 @@ static bool append_json(const struct arrow_field *f, const struct ArrowArray *a,
     const bool finite = !arrow_is_f64(f) || isfinite(arrow_f64(f, a, row));
     const bool bare = f->type <= ARROW_DECIMAL && finite;
     if (bare) return append_number(f, a, row, out);
-    return append_text(out, "\"", 1) && append_number(f, a, row, out) && append_text(out, "\"", 1);
+    return buffer_append(out, "\"", 1) && append_number(f, a, row, out) &&
+           buffer_append(out, "\"", 1);
 }
 
 bool arrow_append_text(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
                        struct buffer *out)
 {
     assert(!arrow_is_null(f, a, row));
-    if (f->dictionary != NULL)
-        return arrow_append_text(f->dictionary, a->dictionary,
-                                 load_integer(f->type, a->buffers[1], a->offset + row), out);
-    if (f->type == ARROW_RUN_END)
-        return arrow_append_text(&f->children[1], a->children[1], run_of(f, a, row), out);
+    find_value(&f, &a, &row);
     if (f->child_count > 0 || f->type == ARROW_STRUCT) return append_json(f, a, row, out);
     if (!arrow_is_bytes(f)) return append_number(f, a, row, out);
     const struct glint_slice bytes = arrow_bytes(f, a, row);

@@ -69,14 +69,24 @@ enum { ARROW_DEPTH_MAX = 64, ARROW_FIELDS_MAX = 1 << 20 };
  * when out of memory. */
 const char *arrow_field_read(const struct ArrowSchema *schema, struct arena *arena,
                              struct arrow_field *out);
+/* Whether values are bytes behind offsets. */
+static inline bool arrow_has_byte_offsets(enum arrow_type type)
+{
+    return type >= ARROW_UTF8 && type <= ARROW_LARGE_BINARY;
+}
 /* Whether arrays have offsets, of 64 bits if `large`, and the i-th one. */
 bool arrow_has_offsets(enum arrow_type type);
-bool arrow_has_large_offsets(enum arrow_type type);
+static inline bool arrow_has_large_offsets(enum arrow_type type)
+{
+    return type == ARROW_LARGE_UTF8 || type == ARROW_LARGE_BINARY || type == ARROW_LARGE_LIST;
+}
 int64_t arrow_offset(enum arrow_type type, const void *offsets, int64_t i);
 /* The number of buffers that every array of the type has; one of views may have more. */
 int64_t arrow_buffer_count(enum arrow_type type);
 /* Bits of a value in the second buffer; 0: it has no values of one size. */
-uint32_t arrow_value_bits(const struct arrow_field *field);
+uint64_t arrow_value_bits(const struct arrow_field *field);
+/* The field of the values, where `field` has indexes of a dictionary, or runs; else itself. */
+const struct arrow_field *arrow_values(const struct arrow_field *field);
 
 /* The same of a struct whose fields are columns. One that cannot be read gets a `problem`. */
 const char *arrow_table_read(const struct ArrowSchema *schema, struct arena *arena,

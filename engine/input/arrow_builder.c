@@ -49,12 +49,6 @@ const char *arrow_built_format(const struct arrow_field *f)
     return f->type == ARROW_BINARY_VIEW && f->dictionary == NULL ? "z" : "u";
 }
 
-static bool is_bytes_type(enum arrow_type type)
-{
-    return type == ARROW_UTF8 || type == ARROW_BINARY || type == ARROW_LARGE_UTF8 ||
-           type == ARROW_LARGE_BINARY;
-}
-
 /* ---- Numbers */
 
 /* Two's complement of 256 bits from up to 76 digits, which fit. Returns false if there are other
@@ -321,27 +315,9 @@ static const char *put_timestamp(const struct arrow_field *f, struct glint_slice
 
 /* ---- Columns */
 
-static uint32_t value_bytes(const struct arrow_field *f)
-{
-    switch (f->type) {
-    case ARROW_I8:
-    case ARROW_U8: return 1;
-    case ARROW_I16:
-    case ARROW_U16:
-    case ARROW_F16: return 2;
-    case ARROW_I32:
-    case ARROW_U32:
-    case ARROW_F32:
-    case ARROW_TIME32:
-    case ARROW_DATE32: return 4;
-    case ARROW_FIXED_BINARY:
-    case ARROW_DECIMAL: return f->width;
-    default: return 8;
-    }
-}
-
-/* Writes value_bytes. */
-static const char *parse_value(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
+/* Writes `size` bytes. */
+static const char *parse_value(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
+                               uint32_t size)
 {
     switch (f->type) {
     case ARROW_F16:
@@ -357,7 +333,7 @@ static const char *parse_value(const struct arrow_field *f, struct glint_slice t
         if (text.size != f->width) return "it has not as many bytes as its column's type";
         if (text.size > 0) memcpy(out, text.data, text.size);
         return NULL;
-    default: return put_integer(f, text, out, value_bytes(f));
+    default: return put_integer(f, text, out, size);
     }
 }
 
@@ -383,11 +359,10 @@ static const char *append_bool(struct arrow_builder *b, struct glint_slice text,
 /* Offsets have 64 bits for large types, else 32. */
 static bool append_offset(struct arrow_builder *b, uint64_t offset)
 {
-    const bool large = b->field->type == ARROW_LARGE_UTF8 || b->field->type == ARROW_LARGE_BINARY ||
-                       b->field->type == ARROW_LARGE_LIST;
     const int32_t small = (int32_t)offset;
-    return large ? buffer_append(&b->offsets, &offset, sizeof offset)
-                 : buffer_append(&b->offsets, &small, sizeof small);
+    return arrow_has_large_offsets(b->field->type)
+               ? buffer_append(&b->offsets, &offset, sizeof offset)
+               : buffer_append(&b->offsets, &small, sizeof small);
 }
 
 static const char too_many_values[] = "a column has too many values";
@@ -404,7 +379,7 @@ static const char *append_bytes(struct arrow_builder *b, struct glint_slice text
 
 static const char *append_fixed(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
 {
-    const uint32_t size = value_bytes(b->field);
+    const uint32_t size = b->value_bytes;
     assert(b->values.size == (uint64_t)b->rows * size);
     *no_memory = !buffer_reserve(&b->values, size);
     if (*no_memory) return NULL;
@@ -413,7 +388,7 @@ static const char *append_fixed(struct arrow_builder *b, struct glint_slice text
     if (text.data == NULL && size > 0)
         memset(out, 0, size);
     else if (text.data != NULL)
-        problem = parse_value(b->field, text, out);
+        problem = parse_value(b->field, text, out, size);
     if (problem == NULL) b->values.size += size;
     return problem;
 }
@@ -423,9 +398,9 @@ static const char *append_scalar(struct arrow_builder *b, struct glint_slice tex
 {
     const enum arrow_type type = b->field->type;
     *out_no_memory = false;
-    const char *problem = type == ARROW_BOOL    ? append_bool(b, text, out_no_memory)
-                          : is_bytes_type(type) ? append_bytes(b, text, out_no_memory)
-                                                : append_fixed(b, text, out_no_memory);
+    const char *problem = type == ARROW_BOOL             ? append_bool(b, text, out_no_memory)
+                          : arrow_has_byte_offsets(type) ? append_bytes(b, text, out_no_memory)
+                                                         : append_fixed(b, text, out_no_memory);
     if (problem != NULL) return problem;
     if (!*out_no_memory) *out_no_memory = !append_bit(&b->validity, b->rows, text.data != NULL);
     if (*out_no_memory) return "out of memory";
@@ -552,7 +527,8 @@ static const char *append_part(struct arrow_builder *b, struct nested_text *t)
     const uint8_t *const from = t->at;
     while (t->at < t->end && memchr(",]}", *t->at, 3) == NULL) t->at++;
     const struct glint_slice text = {from, (uint64_t)(t->at - from)};
-    if (text.size == 0 || is_bytes_type(type) || type == ARROW_FIXED_BINARY) return not_nested;
+    if (text.size == 0 || arrow_has_byte_offsets(type) || type == ARROW_FIXED_BINARY)
+        return not_nested;
     return append_scalar(b, text, &t->no_memory);
 }
 
@@ -619,13 +595,6 @@ static struct built_column *create_built(uint32_t count)
     return c;
 }
 
-static int64_t buffer_count(enum arrow_type type)
-{
-    if (type == ARROW_NULL) return 0;
-    if (type == ARROW_STRUCT || type == ARROW_FIXED_LIST) return 1;
-    return is_bytes_type(type) ? 3 : 2;
-}
-
 /* Moves the column into an array. On failure the array is released by the caller, if it has been
  * made. */
 static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
@@ -644,13 +613,13 @@ static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
     if (b->nulls == 0) c->buffers[0] = NULL;
     *out = (struct ArrowArray){.length = b->rows,
                                .null_count = b->nulls,
-                               .n_buffers = buffer_count(f->type),
+                               .n_buffers = arrow_buffer_count(f->type),
                                .buffers = c->buffers,
                                .n_children = f->child_count,
                                .children = c->children,
                                .release = release_column,
                                .private_data = c};
-    *b = (struct arrow_builder){.field = f, .children = b->children};
+    *b = (struct arrow_builder){.field = f, .value_bytes = b->value_bytes, .children = b->children};
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->child_count; i++)
         ok = finish_column(&b->children[i], &c->arrays[i]);
@@ -680,7 +649,8 @@ bool arrow_builders_finish(struct arrow_builder *builders, uint32_t count, int64
 
 bool arrow_builder_init(struct arrow_builder *b, const struct arrow_field *field)
 {
-    *b = (struct arrow_builder){.field = field};
+    *b = (struct arrow_builder){.field = field,
+                                .value_bytes = (uint32_t)(arrow_value_bits(field) / 8)};
     if (field->child_count == 0) return true;
     b->children = mem_zalloc(field->child_count * sizeof *b->children);
     bool ok = b->children != NULL;

@@ -8,6 +8,7 @@
 /* A column that grows. */
 struct arrow_builder {
     const struct arrow_field *field; /* of a type that can be built; borrowed */
+    uint32_t value_bytes;            /* in `values`; 0: not of one size, or bits */
     int64_t rows, nulls;
     struct buffer validity, offsets, values;
     struct arrow_builder *children; /* as many as the field has */

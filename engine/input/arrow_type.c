@@ -25,14 +25,6 @@ static bool append_escaped(struct buffer *out, const char *text)
     return ok;
 }
 
-/* What a part is saved as: the values of a dictionary or of runs. */
-static const struct arrow_field *saved_field(const struct arrow_field *f)
-{
-    while (f->dictionary != NULL || f->type == ARROW_RUN_END)
-        f = f->dictionary != NULL ? f->dictionary : &f->children[1];
-    return f;
-}
-
 static const char *saved_format(const struct arrow_field *f)
 {
     return f->type == ARROW_UTF8_VIEW ? "u" : f->type == ARROW_BINARY_VIEW ? "z" : f->format;
@@ -40,7 +32,7 @@ static const char *saved_format(const struct arrow_field *f)
 
 static bool can_save(const struct arrow_field *field)
 {
-    const struct arrow_field *f = saved_field(field);
+    const struct arrow_field *f = arrow_values(field);
     if (f->type == ARROW_NULL || f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW)
         return true;
     if (f->type < ARROW_LIST) return arrow_can_build(f);
@@ -51,7 +43,7 @@ static bool can_save(const struct arrow_field *field)
 
 static bool append_type(const struct arrow_field *field, struct buffer *out)
 {
-    const struct arrow_field *f = saved_field(field);
+    const struct arrow_field *f = arrow_values(field);
     assert(f->type != ARROW_RUN_END && f->dictionary == NULL);
     bool ok = append_escaped(out, saved_format(f));
     for (uint32_t i = 0; ok && i < f->child_count; i++)
@@ -63,7 +55,7 @@ static bool append_type(const struct arrow_field *field, struct buffer *out)
 
 bool arrow_type_append(const struct arrow_field *field, struct buffer *out)
 {
-    const struct arrow_field *f = saved_field(field);
+    const struct arrow_field *f = arrow_values(field);
     if (f->type >= ARROW_LIST && can_save(f)) return append_type(f, out);
     return buffer_append(out, f->format, strlen(f->format));
 }
@@ -125,8 +117,7 @@ static const char *read_parts(struct type_text *t, unsigned depth, struct ArrowS
     } while (problem == NULL && *t->at == ',');
     if (problem == NULL && *t->at++ != ')') problem = not_a_type;
     const uint64_t bytes = (uint64_t)out->n_children * sizeof *parts;
-    out->children = problem == NULL ? arena_alloc(t->arena, bytes) : NULL;
-    if (out->children != NULL) memcpy(out->children, parts, bytes);
+    out->children = problem == NULL ? arena_copy(t->arena, parts, bytes) : NULL;
     if (out->children == NULL && problem == NULL) problem = "out of memory";
     mem_free(parts);
     return problem;

@@ -159,18 +159,13 @@ struct schema_reader {
     struct env *env;
     struct input_list *list;
     struct glint_error *error;
-    struct arena *arena; /* the schema's */
-    struct column_schema schema;
-    struct name_table names;
+    struct arena *arena;     /* the schema's */
+    struct name_table names; /* of the columns */
+    struct schema_column *columns;
     struct buffer type; /* of a column */
-    const char **types;
-    enum column_class *classes;
-    uint64_t *lacking;
-    const char **problems;
     struct format_piece *pieces;
     uint32_t *starts;
-    uint64_t type_capacity, class_capacity, lacking_capacity, problem_capacity, piece_capacity,
-        piece_count;
+    uint64_t column_capacity, piece_capacity, piece_count;
 };
 
 static enum column_class class_of(const struct arrow_field *field)
@@ -201,15 +196,13 @@ static int check_name(struct schema_reader *s, const struct column_file *f, uint
 }
 
 /* A column that another file has, too: its types become one. */
-static void add_known_column(struct schema_reader *s, uint32_t known, enum column_class class,
-                             const char *type)
+static void merge_column_types(struct schema_column *known, enum column_class class,
+                               const char *type)
 {
-    assert(known < s->names.count);
-    if (strcmp(s->types[known], type) != 0)
-        s->types[known] = s->classes[known] != class || class == COLUMN_TEXT ? "u"
-                          : class == COLUMN_I64                              ? "l"
-                                                                             : "g";
-    if (s->classes[known] != class) s->classes[known] = COLUMN_TEXT;
+    if (known->class != class) class = COLUMN_TEXT;
+    if (strcmp(known->type, type) != 0)
+        known->type = class == COLUMN_TEXT ? "u" : class == COLUMN_I64 ? "l" : "g";
+    known->class = class;
 }
 
 static int add_column(struct schema_reader *s, const struct arrow_field *field, uint64_t file)
@@ -221,20 +214,18 @@ static int add_column(struct schema_reader *s, const struct arrow_field *field, 
         return error_no_memory(s->error);
     const char *const type = (const char *)s->type.data;
     if (known != UINT32_MAX) {
-        add_known_column(s, known, class, type);
+        merge_column_types(&s->columns[known], class, type);
         return 0;
     }
-    const char *name = arena_strdup(s->arena, field->name);
-    if (name == NULL || !array_reserve(&s->types, &s->type_capacity, n + 1, sizeof *s->types) ||
-        (s->types[n] = arena_strdup(s->arena, type)) == NULL ||
-        !array_reserve(&s->classes, &s->class_capacity, n + 1, sizeof *s->classes) ||
-        !array_reserve(&s->lacking, &s->lacking_capacity, n + 1, sizeof *s->lacking) ||
-        !array_reserve(&s->problems, &s->problem_capacity, n + 1, sizeof *s->problems) ||
-        !name_table_add(&s->names, name))
+    const struct schema_column column = {.name = arena_strdup(s->arena, field->name),
+                                         .class = class,
+                                         .type = arena_strdup(s->arena, type),
+                                         .lacking = file > 0 ? 0 : UINT64_MAX};
+    if (column.name == NULL || column.type == NULL ||
+        !array_reserve(&s->columns, &s->column_capacity, n + UINT64_C(1), sizeof *s->columns) ||
+        !name_table_add(&s->names, column.name))
         return error_no_memory(s->error);
-    s->classes[n] = class;
-    s->lacking[n] = file > 0 ? 0 : UINT64_MAX;
-    s->problems[n] = NULL;
+    s->columns[n] = column;
     return 0;
 }
 
@@ -242,11 +233,12 @@ static int add_column(struct schema_reader *s, const struct arrow_field *field, 
 static int add_problem(struct schema_reader *s, const struct column_file *f,
                        const struct arrow_field *field)
 {
-    const uint32_t column = name_table_find(&s->names, field->name);
-    assert(column != UINT32_MAX);
-    if (field->problem == NULL || s->problems[column] != NULL) return 0;
-    s->problems[column] = arena_format(s->arena, "%s: %s", f->stream.piece->path, field->problem);
-    return s->problems[column] != NULL ? 0 : error_no_memory(s->error);
+    const uint32_t number = name_table_find(&s->names, field->name);
+    assert(number != UINT32_MAX);
+    struct schema_column *column = &s->columns[number];
+    if (field->problem == NULL || column->problem != NULL) return 0;
+    column->problem = arena_format(s->arena, "%s: %s", f->stream.piece->path, field->problem);
+    return column->problem != NULL ? 0 : error_no_memory(s->error);
 }
 
 static int add_pieces(struct schema_reader *s, struct column_file *f)
@@ -281,9 +273,9 @@ static int add_partition_columns(struct schema_reader *s, const struct column_fi
         if (r == 0) r = add_column(s, &field, file);
     }
     for (uint32_t i = 0; r == 0 && i < s->names.count; i++)
-        if (name_table_find(&f->names, s->names.names[i]) == UINT32_MAX &&
-            partition_column_find(columns, count, s->names.names[i]) == NULL)
-            s->lacking[i] = file;
+        if (name_table_find(&f->names, s->columns[i].name) == UINT32_MAX &&
+            partition_column_find(columns, count, s->columns[i].name) == NULL)
+            s->columns[i].lacking = file;
     return r;
 }
 
@@ -307,42 +299,31 @@ static int read_file(struct schema_reader *s, uint64_t file)
     return r;
 }
 
-static void *copy_to_arena(struct schema_reader *s, const void *items, uint64_t size)
-{
-    void *copy = arena_alloc(s->arena, size + 1);
-    if (copy != NULL && size > 0) memcpy(copy, items, size);
-    if (copy == NULL) error_no_memory(s->error);
-    return copy;
-}
-
 static int finish_schema(struct schema_reader *s)
 {
     assert(s->list->schema == NULL);
-    const uint32_t count = s->schema.count = s->names.count;
+    const uint32_t count = s->names.count;
     if (count == 0)
         return error_set(s->error, GLINT_E_INPUT_FORMAT, "leave the file out",
                          "%s: it has no columns", s->list->files[0].path);
-    struct column_schema *out = copy_to_arena(s, &s->schema, sizeof *out);
     struct buffer header = {NULL, 0, 0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < count; i++)
         ok = (i == 0 || buffer_append(&header, "\x1f", 1)) &&
-             buffer_append(&header, s->names.names[i], strlen(s->names.names[i]));
-    if (!ok) error_no_memory(s->error);
-    const uint8_t *bytes = copy_to_arena(s, header.data, header.size);
-    if (out != NULL) {
-        out->header = (struct glint_slice){bytes, header.size};
-        out->names = copy_to_arena(s, s->names.names, count * sizeof *s->names.names);
-        out->types = copy_to_arena(s, s->types, count * sizeof *s->types);
-        out->classes = copy_to_arena(s, s->classes, count * sizeof *s->classes);
-        out->lacking = copy_to_arena(s, s->lacking, count * sizeof *s->lacking);
-        out->problems = copy_to_arena(s, s->problems, count * sizeof *s->problems);
-        out->pieces = copy_to_arena(s, s->pieces, s->piece_count * sizeof *s->pieces);
-        out->starts = s->starts;
-    }
+             buffer_append(&header, s->columns[i].name, strlen(s->columns[i].name));
+    const struct column_schema schema = {
+        .count = count,
+        .columns = arena_copy(s->arena, s->columns, count * sizeof *s->columns),
+        .header = {ok ? arena_copy(s->arena, header.data, header.size) : NULL, header.size},
+        .pieces = arena_copy(s->arena, s->pieces, s->piece_count * sizeof *s->pieces),
+        .starts = s->starts};
     buffer_fini(&header);
-    if (s->error->code == GLINT_OK) s->list->schema = out;
-    return s->error->code;
+    struct column_schema *out = arena_copy(s->arena, &schema, sizeof schema);
+    if (schema.columns == NULL || schema.header.data == NULL || schema.pieces == NULL ||
+        out == NULL)
+        return error_no_memory(s->error);
+    s->list->schema = out;
+    return 0;
 }
 
 int input_list_need_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
@@ -356,8 +337,10 @@ int input_list_need_columns(struct input_list *list, const uint32_t *numbers, ui
     if (layout == NULL || columns == NULL) return error_no_memory(error);
     *layout = (struct row_layout){.fields = schema->count, .columns = columns};
     for (uint32_t field = 0; field < schema->count; field++)
-        columns[field] = (struct row_column){field, numbers == NULL ? schema->names[field] : NULL};
-    for (uint32_t i = 0; i < count; i++) columns[numbers[i]].name = schema->names[numbers[i]];
+        columns[field] =
+            (struct row_column){field, numbers == NULL ? schema->columns[field].name : NULL};
+    for (uint32_t i = 0; i < count; i++)
+        columns[numbers[i]].name = schema->columns[numbers[i]].name;
     for (uint32_t field = 0; field < schema->count; field++)
         if (columns[field].name != NULL) columns[layout->count++] = columns[field];
     list->layout = layout;
@@ -464,10 +447,7 @@ int input_list_read_schema(struct env *env, struct input_list *list, struct glin
         const int r = k != NULL ? read_files(&s) : error_no_memory(error);
         name_table_fini(&s.names);
         buffer_fini(&s.type);
-        mem_free(s.types);
-        mem_free(s.classes);
-        mem_free(s.lacking);
-        mem_free(s.problems);
+        mem_free(s.columns);
         mem_free(s.pieces);
         if (r != 0) {
             arena_fini(&arena);

@@ -46,14 +46,18 @@ enum column_class {
     COLUMN_F64,  /* or a floating-point number */
 };
 
+struct schema_column {
+    const char *name;
+    enum column_class class;
+    const char *type;    /* as arrow_type.h has it; "u" if files do not agree */
+    uint64_t lacking;    /* a file that does not have it; UINT64_MAX: none */
+    const char *problem; /* why it cannot be read, of a file; NULL: it can */
+};
+
 struct column_schema {
     uint32_t count;
-    const char *const *names; /* those of the first file, then those that only other files have */
-    const enum column_class *classes;
-    const char *const *types;  /* as arrow_type.h has them; "u" if files do not agree */
-    const uint64_t *lacking;   /* by column: a file that does not have it; UINT64_MAX: none */
-    const char *const *problems; /* by column: why it cannot be read, of a file; NULL: it can */
-    struct glint_slice header;   /* the names, with CSV_SEPARATOR between them */
+    const struct schema_column *columns; /* of the first file, then those that others have */
+    struct glint_slice header;           /* the names, with CSV_SEPARATOR between them */
     /* The pieces of file i are pieces[starts[i]] up to starts[i + 1]. */
     const struct format_piece *pieces;
     const uint32_t *starts;

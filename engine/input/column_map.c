@@ -136,9 +136,8 @@ static bool keep_map(const struct run_list *l, const struct column_index *file, 
                      const struct column_map **out)
 {
     struct column_map *map = arena_alloc(arena, sizeof *map);
-    struct column_run *runs = arena_alloc(arena, l->count * sizeof *runs);
+    const struct column_run *runs = arena_copy(arena, l->runs, l->count * sizeof *runs);
     if (map == NULL || runs == NULL) return false;
-    memcpy(runs, l->runs, l->count * sizeof *runs);
     *map = (struct column_map){.runs = runs,
                                .count = (uint32_t)l->count,
                                .fields = (uint32_t)file->count,

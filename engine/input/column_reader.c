@@ -2,6 +2,7 @@
  * against that of the slot. */
 #include "engine/input/column_reader.h"
 
+#include "engine/base/text.h"
 #include "engine/records/task.h"
 
 #include <assert.h>
@@ -16,6 +17,195 @@ const struct split_piece *column_reader_piece(const struct column_reader *r)
     assert(r->piece > 0);
     return &r->split->pieces[r->piece - 1];
 }
+
+/* ---- Row groups that a task need not read, by the file's own statistics and Bloom filters. A file
+ * that says something wrong about itself is no reason to fail: statistics that cannot be read say
+ * nothing. */
+
+/* Counter of row groups that were not read. */
+#define ROW_GROUPS_SKIPPED "row groups skipped"
+
+enum { STATISTICS_MIN, STATISTICS_MAX, STATISTICS_NULLS, STATISTICS_FIELDS };
+
+/* Of all row groups of the file. */
+struct column_statistics {
+    bool tried;
+    struct arrow_field field; /* a struct of min, max and null_count, */
+    struct ArrowArray array;  /* with a row for each row group; released: unknown */
+    struct buffer text[2];    /* of min and max of a row group */
+};
+
+static enum glint_bounds_type bounds_type(const struct arrow_field *f)
+{
+    if (f->dictionary != NULL) return bounds_type(f->dictionary);
+    if (f->type == ARROW_DECIMAL || (f->type >= ARROW_I8 && f->type <= ARROW_U64))
+        return GLINT_BOUNDS_NUMBER;
+    if (f->type >= ARROW_F16 && f->type <= ARROW_F64) return GLINT_BOUNDS_FLOAT;
+    if (f->type == ARROW_BOOL) return GLINT_BOUNDS_BOOLEAN;
+    if (f->type == ARROW_DATE32 || f->type == ARROW_DATE64 || f->type == ARROW_TIMESTAMP)
+        return GLINT_BOUNDS_TIME;
+    return f->type >= ARROW_UTF8 && f->type <= ARROW_FIXED_BINARY ? GLINT_BOUNDS_TEXT
+                                                                  : GLINT_BOUNDS_OTHER;
+}
+
+/* Whether the array has what struct format_library says. */
+static bool are_statistics_valid(const struct column_reader *r, const struct column_statistics *s)
+{
+    const struct arrow_field *f = &s->field;
+    if (s->array.release == NULL || f->type != ARROW_STRUCT ||
+        f->child_count != STATISTICS_FIELDS || f->children[STATISTICS_NULLS].type != ARROW_U64 ||
+        f->children[STATISTICS_NULLS].dictionary != NULL || s->array.offset != 0 ||
+        s->array.length != r->file.library->piece_count(r->file.file))
+        return false;
+    return arrow_array_check(f, &s->array) == NULL;
+}
+
+static void read_statistics(struct column_reader *r, uint32_t number, struct column_statistics *s)
+{
+    struct ArrowArrayStream stream = {.release = NULL};
+    struct ArrowSchema schema = {.release = NULL};
+    struct format_error e = {.piece = -1};
+    const struct format_library *library = r->file.library;
+    s->tried = true;
+    if (library->statistics(r->file.file, number, &stream, &e) != 0) return;
+    bool ok = stream.get_schema(&stream, &schema) == 0;
+    ok = ok && arrow_field_read(&schema, &r->arena, &s->field) == NULL;
+    if (schema.release != NULL) schema.release(&schema);
+    ok = ok && stream.get_next(&stream, &s->array) == 0;
+    if (!ok) s->array.release = NULL;
+    stream.release(&stream);
+    if (are_statistics_valid(r, s)) return;
+    if (s->array.release != NULL) s->array.release(&s->array);
+    s->array.release = NULL;
+}
+
+/* The text of min or max; false if it is not known. */
+static bool bound_text(struct column_reader *r, struct column_statistics *s, uint32_t which,
+                       struct glint_slice *out)
+{
+    const struct arrow_field *f = &s->field.children[which];
+    const struct ArrowArray *a = s->array.children[which];
+    struct buffer *text = &s->text[which];
+    assert((int64_t)r->group < a->length);
+    text->size = 0;
+    if (arrow_is_null(f, a, (int64_t)r->group) || !buffer_reserve(text, 1) ||
+        !arrow_append_text(f, a, (int64_t)r->group, text))
+        return false;
+    *out = (struct glint_slice){text->data, text->size};
+    return true;
+}
+
+/* The column of the layout, or UINT32_MAX. */
+static uint32_t find_field(const struct row_layout *layout, uint32_t field)
+{
+    uint32_t low = 0, high = layout->count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (layout->columns[middle].field < field)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < layout->count && layout->columns[low].field == field ? low : UINT32_MAX;
+}
+
+static void column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
+{
+    struct column_reader *r = arg;
+    const uint32_t column = find_field(column_reader_piece(r)->layout, field);
+    *out = (struct glint_bounds){.type = GLINT_BOUNDS_OTHER, .nulls = true, .values = true};
+    if (column == UINT32_MAX) return;
+    const struct partition_column *constant = r->constants[column];
+    if (constant != NULL) {
+        *out = (struct glint_bounds){.type = GLINT_BOUNDS_TEXT,
+                                     .known = !constant->null,
+                                     .min = constant->value,
+                                     .max = constant->value,
+                                     .nulls = constant->null,
+                                     .values = !constant->null};
+        return;
+    }
+    if (!r->open) return;
+    const uint32_t number = r->found[column];
+    out->values = number != UINT32_MAX; /* a column that the file does not have is null */
+    if (number == UINT32_MAX) return;
+    out->type = bounds_type(&r->file.schema.children[number]);
+    struct column_statistics *s = &r->statistics[column];
+    if (!s->tried) read_statistics(r, number, s);
+    if (s->array.release == NULL) return;
+    const struct arrow_field *nulls = &s->field.children[STATISTICS_NULLS];
+    const struct ArrowArray *counts = s->array.children[STATISTICS_NULLS];
+    if (!arrow_is_null(nulls, counts, (int64_t)r->group)) {
+        const uint64_t count =
+            ((const uint64_t *)counts->buffers[1])[counts->offset + (int64_t)r->group];
+        out->nulls = count > 0;
+        out->values = count < r->group_rows;
+    }
+    out->known = out->type != GLINT_BOUNDS_OTHER && out->type != GLINT_BOUNDS_FLOAT &&
+                 bound_text(r, s, STATISTICS_MIN, &out->min) &&
+                 bound_text(r, s, STATISTICS_MAX, &out->max);
+}
+
+/* The value in the form of format_library's may_contain; false if filters are not asked for it. */
+static bool filter_value(const struct arrow_field *f, struct glint_slice *value, int64_t *number)
+{
+    if (f->dictionary != NULL) return filter_value(f->dictionary, value, number);
+    if (f->type >= ARROW_UTF8 && f->type <= ARROW_BINARY_VIEW) return true;
+    if (!arrow_is_i64(f) || !glint_parse_i64(*value, number)) return false;
+    *value = (struct glint_slice){(const uint8_t *)number, sizeof *number};
+    return true;
+}
+
+static int column_may_have(void *arg, uint32_t field, struct glint_slice value)
+{
+    struct column_reader *r = arg;
+    const uint32_t column = find_field(column_reader_piece(r)->layout, field);
+    const bool unknown = column == UINT32_MAX || r->constants[column] != NULL || !r->open;
+    const uint32_t number = unknown ? UINT32_MAX : r->found[column];
+    struct format_error e = {.piece = -1};
+    int64_t integer;
+    bool found = true;
+    if (number == UINT32_MAX || !filter_value(&r->file.schema.children[number], &value, &integer))
+        return 1;
+    if (r->file.library->may_contain(r->file.file, (uint32_t)r->group, number, value.data,
+                                     value.size, &found, &e) == 0)
+        return found;
+    return e.kind == FORMAT_ERROR_CALLBACK ? column_file_set_error(&r->file, &e) : 1;
+}
+
+/* Whether the task needs rows of the row group `r->group`, or of all `count` ones of a file that is
+ * not open. Returns 1, 0 or a code. */
+static int are_groups_needed(struct column_reader *r, uint64_t count)
+{
+    const struct glint_row_group view = {column_bounds, column_may_have, r};
+    const int needed = r->task->may_need(r->task->filter, &view);
+    assert(needed <= 1);
+    if (needed != 0) return needed;
+    const int counter = glint_counter(r->task, ROW_GROUPS_SKIPPED);
+    if (counter < 0) return counter;
+    glint_counter_add(r->task, counter, (int64_t)count);
+    return 0;
+}
+
+static bool create_statistics(struct column_reader *r, uint64_t columns)
+{
+    const uint64_t bytes = (columns + 1) * sizeof *r->statistics;
+    r->statistics = arena_alloc(&r->arena, bytes);
+    if (r->statistics != NULL) memset(r->statistics, 0, bytes);
+    return r->statistics != NULL;
+}
+
+static void free_statistics(struct column_reader *r)
+{
+    for (uint32_t i = 0; r->statistics != NULL && i < column_reader_piece(r)->layout->count; i++) {
+        struct column_statistics *s = &r->statistics[i];
+        if (s->array.release != NULL) s->array.release(&s->array);
+        for (uint32_t which = 0; which < 2; which++) buffer_fini(&s->text[which]);
+    }
+    r->statistics = NULL;
+}
+
+/* ---- Files */
 
 static void release_array(struct column_reader *r)
 {
@@ -33,7 +223,7 @@ static void release_stream(struct column_reader *r)
 static void close_file(struct column_reader *r)
 {
     release_stream(r);
-    row_groups_close(&r->groups);
+    free_statistics(r);
     if (r->open) column_file_close(&r->file);
     r->open = false;
     arena_reset(&r->arena, UINT64_MAX);
@@ -79,20 +269,16 @@ static int choose_columns(struct column_reader *r)
         r->dictionary[r->column_count] = r->wants_dictionary != NULL && r->wants_dictionary[i];
         r->numbers[r->column_count++] = number;
     }
-    return row_groups_open(&r->groups, r->task, &r->file, layout, r->found, r->constants,
-                           &r->arena);
+    if (r->task->may_need == NULL || create_statistics(r, count)) return 0;
+    return error_no_memory(&r->task->error);
 }
 
 /* Whether rows of the next file are needed, by what its directories say. Returns 1, 0 or a code. */
 static int is_file_needed(struct column_reader *r, const struct split_piece *piece)
 {
-    struct row_groups unopened;
     const int count = find_constants(r, piece);
     if (count <= 0) return count < 0 ? count : 1;
-    int e = row_groups_open(&unopened, r->task, NULL, piece->layout, NULL, r->constants, &r->arena);
-    if (e == 0) e = row_groups_need_file(&unopened, piece->length);
-    row_groups_close(&unopened);
-    return e;
+    return r->task->may_need != NULL ? are_groups_needed(r, piece->length) : 1;
 }
 
 static int open_piece(struct column_reader *r)
@@ -147,14 +333,26 @@ static int read_stream_schema(struct column_reader *r)
     return 0;
 }
 
+/* Whether the task needs rows of the next row group. Returns 1, 0 or a code. */
+static int is_group_needed(struct column_reader *r)
+{
+    struct format_piece piece;
+    struct format_error e = {.piece = -1};
+    if (r->task->may_need == NULL) return 1;
+    if (r->file.library->piece(r->file.file, (uint32_t)r->group, &piece, &e) != 0)
+        return column_file_set_error(&r->file, &e);
+    r->group_rows = piece.rows;
+    return are_groups_needed(r, 1);
+}
+
 static int open_group(struct column_reader *r)
 {
     assert(r->group < r->group_end && r->stream.release == NULL);
     struct format_error e = {.piece = -1};
-    const int needed = row_groups_need(&r->groups, r->group);
+    const int needed = is_group_needed(r);
     if (needed == 0) {
         r->group++;
-        r->next_row += r->groups.rows;
+        r->next_row += r->group_rows;
     }
     if (needed <= 0) return needed;
     const struct format_read read = {.piece = (uint32_t)r->group,

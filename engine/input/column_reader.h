@@ -3,18 +3,24 @@
 #ifndef GLINT_INPUT_COLUMN_READER_H
 #define GLINT_INPUT_COLUMN_READER_H
 
-#include "engine/input/row_groups.h"
+#include "engine/input/column_file.h"
+#include "engine/input/partition_path.h"
+#include "engine/records/task.h"
+
+struct column_statistics;
 
 struct column_reader {
     struct glint_task *task;
     const struct split *split;
     uint32_t piece; /* index of the next piece */
     struct column_file file;
-    struct ArrowArrayStream stream; /* of a row group */
-    struct ArrowArray array;        /* a struct of the columns that are read */
-    uint64_t group, group_end;      /* the next row group of the file, and the piece's end */
-    uint64_t first_row;             /* of the array, in the file, from 0 */
-    uint64_t next_row;              /* after the array */
+    struct ArrowArrayStream stream;       /* of a row group */
+    struct ArrowArray array;              /* a struct of the columns that are read */
+    uint64_t group, group_end;            /* the next row group of the file, and the piece's end */
+    uint64_t group_rows;                  /* of the row group that `may_need` is asked about */
+    struct column_statistics *statistics; /* by column of the layout; NULL: not needed */
+    uint64_t first_row;                   /* of the array, in the file, from 0 */
+    uint64_t next_row;                    /* after the array */
     bool open;
     const bool *wants_dictionary; /* the caller sets it: columns of the layout that are best read as
                                    * dictionaries, if they are stored so; NULL: none */
@@ -23,7 +29,6 @@ struct column_reader {
     uint32_t *numbers;            /* of them in the file */
     uint32_t *found;              /* by column of the layout: in the file, or UINT32_MAX */
     const struct partition_column **constants; /* by column of the layout; NULL: of the file */
-    struct row_groups groups;                  /* of the file: those that are needed */
     uint8_t *dictionary;
     struct arrow_field
         *fields;        /* by the stream, whose types may differ from the file's: dictionaries */

@@ -203,7 +203,7 @@ uint64_t glint_columns_rows(const struct glint_columns *c)
 static uint64_t size_of(const struct arrow_field *f, const struct ArrowArray *a)
 {
     const uint64_t rows = (uint64_t)a->length;
-    const uint64_t bits = f->type == ARROW_FIXED_BINARY ? f->width * 8ull : arrow_value_bits(f);
+    const uint64_t bits = arrow_value_bits(f);
     uint64_t size = rows * bits / 8;
     if (a->n_buffers > 0 && a->buffers[0] != NULL) size += rows / 8;
     if (arrow_has_offsets(f->type) && a->buffers[1] != NULL) {

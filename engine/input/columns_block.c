@@ -190,7 +190,7 @@ static struct part_rows put_values(struct block_writer *w, const struct arrow_fi
 {
     struct part_rows rows = {r->skip, r->first + r->count};
     int64_t from, end;
-    const uint64_t bits = f->type == ARROW_FIXED_BINARY ? f->width * 8ull : arrow_value_bits(f);
+    const uint64_t bits = arrow_value_bits(f);
     if (f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW) {
         put_views(w, f, a, r);
     } else if (arrow_has_offsets(f->type)) {
@@ -404,7 +404,7 @@ static const char *check_sizes(const struct arrow_field *f, const struct ArrowAr
         return "an array has another shape than its type";
     const struct block_buffers *b = a->private_data;
     const uint64_t rows = (uint64_t)(a->offset + a->length);
-    const uint64_t bits = f->type == ARROW_FIXED_BINARY ? f->width * 8ull : arrow_value_bits(f);
+    const uint64_t bits = arrow_value_bits(f);
     const bool offsets = arrow_has_offsets(f->type);
     if (a->n_buffers > 0 && !has_values(b, 0, rows, 1)) return small;
     if (offsets && !has_values(b, 1, rows + 1, arrow_has_large_offsets(f->type) ? 64 : 32))

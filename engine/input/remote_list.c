@@ -384,10 +384,8 @@ static struct remote_reader *create_reader(struct input_walk *w, const char *url
 static int set_identity(struct input_walk *w, const struct remote_identity *identity,
                         struct input_file *file)
 {
-    struct remote_identity *copy = arena_alloc(&w->list->arena, sizeof *copy);
-    if (copy == NULL) return error_no_memory(w->error);
-    *copy = *identity;
-    file->remote = copy;
+    file->remote = arena_copy(&w->list->arena, identity, sizeof *identity);
+    if (file->remote == NULL) return error_no_memory(w->error);
     file->size = identity->size;
     return 1;
 }

@@ -127,22 +127,11 @@ static bool frames_are_valid(const struct split_piece *piece)
            piece->offset == (piece->frames_start > 0);
 }
 
-static bool copy_remote(struct arena *arena, const struct remote_identity *remote,
-                        struct split_piece *out)
-{
-    struct remote_identity *copy = arena_alloc(arena, sizeof *copy);
-    if (copy != NULL) *copy = *remote;
-    out->remote = copy;
-    return copy != NULL;
-}
-
 /* The copy's data is not NULL. */
 static bool copy_slice(struct arena *arena, struct glint_slice bytes, struct glint_slice *out)
 {
-    uint8_t *copy = arena_alloc(arena, bytes.size + 1);
-    if (copy != NULL && bytes.size > 0) memcpy(copy, bytes.data, bytes.size);
-    *out = (struct glint_slice){copy, bytes.size};
-    return copy != NULL;
+    *out = (struct glint_slice){arena_copy(arena, bytes.data, bytes.size), bytes.size};
+    return out->data != NULL;
 }
 
 /* Returns 1, 0 if the map is malformed, -1 when out of memory. */
@@ -274,7 +263,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct sp
     if (out->path == NULL || (stored[0] != '\0' && out->stored == NULL)) return -1;
     remote.ranges = number != REMOTE_AS_WHOLE;
     remote.size = out->file_size;
-    return number == REMOTE_FILE || copy_remote(arena, &remote, out) ? 1 : -1;
+    if (number != REMOTE_FILE) out->remote = arena_copy(arena, &remote, sizeof remote);
+    return number == REMOTE_FILE || out->remote != NULL ? 1 : -1;
 }
 
 static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *out)
@@ -618,7 +608,7 @@ static int plan_column_splits(struct split_builder *p, const struct input_list *
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < list->layout->count; i++) {
-        const char *problem = list->schema->problems[list->layout->columns[i].field];
+        const char *problem = list->schema->columns[list->layout->columns[i].field].problem;
         if (problem != NULL)
             return error_set(p->error, GLINT_E_INPUT_FORMAT,
                              "choose other columns (select --columns), or write it as another type",
@@ -698,9 +688,9 @@ static int finish_splits(struct split_builder *p, struct splits *out)
     assert(out->items == NULL && p->split_count <= PARTITIONS_MAX);
     if (p->split_count == 0) return 0;
     struct split *items = arena_alloc(&out->arena, p->split_count * sizeof *items);
-    struct split_piece *pieces = arena_alloc(&out->arena, p->count * sizeof *pieces);
+    const struct split_piece *pieces =
+        arena_copy(&out->arena, p->pieces, p->count * sizeof *pieces);
     if (items == NULL || pieces == NULL) return error_no_memory(p->error);
-    memcpy(pieces, p->pieces, p->count * sizeof *pieces);
     for (uint64_t i = 0; i < p->split_count; i++) {
         const uint64_t next = i + 1 < p->split_count ? p->starts[i + 1] : p->count;
         items[i] = (struct split){.pieces = pieces + p->starts[i],

@@ -130,9 +130,9 @@ static void split_groups(uint32_t files, uint64_t memory, uint32_t needed, uint6
     static uint32_t starts[5];
     static const struct row_column columns[] = {{0, "a"}, {1, "b"}, {2, "c"}};
     const struct row_layout layout = {.fields = 3, .count = needed, .columns = columns};
-    static const char *const none[3];
+    static const struct schema_column sound[3];
     const struct column_schema schema = {
-        .count = 3, .problems = none, .pieces = pieces, .starts = starts};
+        .count = 3, .columns = sound, .pieces = pieces, .starts = starts};
     const struct input_list list = {.files = list_files,
                                     .count = files,
                                     .has_columns = true,
