@@ -77,8 +77,7 @@ int first_indexes_count(struct glint_rdd *in, uint32_t count, uint8_t *firsts);
 int save_check_paths(struct glint_rdd *rdd, const char *call, const char *const *paths,
                      uint32_t count);
 
-struct gzip_writer;
-struct zstd_writer;
+struct compressor;
 /* One attempt file that a task is writing. */
 struct save {
     struct glint_task *task;
@@ -88,8 +87,7 @@ struct save {
     struct remote_writer *remote; /* in place of a file, if the output is in a store */
     char name[64];
     struct buffer buffer;
-    struct gzip_writer *gzip; /* at most one of the two is not NULL */
-    struct zstd_writer *zstd;
+    struct compressor *compressor; /* NULL: it is not compressed */
     uint8_t csv; /* the delimiter of CSV; JSON_ROW: rows of JSON lines; 0: plain lines */
     struct glint_slice nulls;           /* with `csv` (input/csv.h) */
     const struct save_objects *objects; /* rows become objects of JSON; NULL: they do not */

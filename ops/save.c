@@ -36,8 +36,7 @@ static int write_to_attempt_file(void *arg, const void *data, uint64_t size)
 
 static int compress_and_write(struct save *s, const void *data, uint64_t size)
 {
-    if (s->gzip != NULL) return gzip_writer_write(s->gzip, data, size);
-    if (s->zstd != NULL) return zstd_writer_write(s->zstd, data, size);
+    if (s->compressor != NULL) return compressor_write(s->compressor, data, size);
     return write_to_attempt_file(s, data, size);
 }
 
@@ -52,9 +51,9 @@ static bool flush_save_buffer(struct save *s)
 /* Returns false when out of memory. */
 static bool create_compressor(struct save *s, enum compression compression)
 {
-    if (compression == COMPRESSION_GZIP) s->gzip = gzip_writer_create(write_to_attempt_file, s);
-    if (compression == COMPRESSION_ZSTD) s->zstd = zstd_writer_create(write_to_attempt_file, s);
-    return compression == COMPRESSION_NONE || s->gzip != NULL || s->zstd != NULL;
+    if (compression == COMPRESSION_NONE) return true;
+    s->compressor = compressor_create(compression, write_to_attempt_file, s);
+    return s->compressor != NULL;
 }
 
 int save_open(struct save *s, const struct op_open *o, uint32_t output,
@@ -219,8 +218,7 @@ static bool sync_and_close(struct save *s)
 enum flow save_finish(struct save *s)
 {
     bool ok = flush_save_buffer(s);
-    if (ok && s->gzip != NULL) ok = gzip_writer_finish(s->gzip) == 0;
-    if (ok && s->zstd != NULL) ok = zstd_writer_finish(s->zstd) == 0;
+    if (ok && s->compressor != NULL) ok = compressor_finish(s->compressor) == 0;
     if (ok && s->remote != NULL)
         ok = remote_writer_finish(s->remote, &s->task->error) == 0;
     else if (ok)
@@ -262,7 +260,6 @@ void save_close(struct save *s)
         format_attempt_path(s, path, sizeof path))
         s->task->env->remove(s->task->env, ENV_CWD, path, false);
     remote_writer_destroy(s->remote, s->finished);
-    gzip_writer_destroy(s->gzip);
-    zstd_writer_destroy(s->zstd);
+    compressor_destroy(s->compressor);
     buffer_fini(&s->buffer);
 }

@@ -73,7 +73,7 @@ static enum flow read_whole_file(struct whole_files_state *s, struct input_ahead
     const struct split_piece *piece = &ahead->split->pieces[index];
     struct input_stream in;
     s->content.size = 0;
-    int r = input_stream_open_next(&in, s->task, ahead, index);
+    int r = input_stream_open_ahead(&in, s->task->env, s->task, ahead, index, &s->task->error);
     if (r == 0) r = read_file_content(s, &in);
     if (r == 0) {
         const struct glint_record file = {

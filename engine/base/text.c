@@ -25,6 +25,12 @@ bool text_format(char *out, size_t capacity, const char *format, ...)
     return n >= 0 && (size_t)n < capacity;
 }
 
+bool text_ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && memcmp(text + n - m, end, m) == 0;
+}
+
 size_t text_format_i64(char *out, int64_t value)
 {
     char digits[24];

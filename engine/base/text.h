@@ -13,6 +13,7 @@
 /* Like snprintf; returns false if the text was truncated. */
 bool text_format(char *out, size_t capacity, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+bool text_ends_with(const char *text, const char *end);
 /* Decimal; returns the length. `out` has TEXT_NUMBER_MAX bytes, here and below. */
 size_t text_format_i64(char *out, int64_t value);
 /* The shortest text that parses to the same double, formatted as in Python: 0.5, 1e-05, 1e+16, inf,

@@ -5,7 +5,7 @@
 #include "engine/cli/print.h"
 #include "engine/cli/toml_shim.h"
 #include "engine/input/curl_library.h"
-#include "engine/input/xml_library.h"
+#include "engine/input/xml_elements.h"
 #include "engine/net/crypto_library.h"
 #include "engine/net/hello.h"
 #include "engine/web/web_http.h"
@@ -52,13 +52,12 @@ static void print_loaded_libraries(void)
     const bool openssl = crypto_library_load(&unused) == 0;
     const struct curl_library *curl = curl_library_load(&unused);
     const struct web_library *web = web_library_load(&unused);
-    const bool expat = xml_library_load(&unused) == 0;
     print_loaded_library("OpenSSL",
                          openssl ? crypto.OpenSSL_version(OPENSSL_VERSION_STRING) : NULL);
     print_loaded_library("libcurl",
                          curl != NULL ? curl->version_info(CURLVERSION_NOW)->version : NULL);
     print_loaded_library("libmicrohttpd", web != NULL ? web->get_version() : NULL);
-    print_loaded_library("expat", expat ? XML_ExpatVersion() + sizeof "expat_" - 1 : NULL);
+    print_loaded_library("expat", xml_library_version());
 }
 
 static void print_libraries(const struct cli_library *of_jobs)

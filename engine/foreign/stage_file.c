@@ -122,105 +122,96 @@ static int set_invalid_stage_file(const char *path, const char *what, struct gli
                      path, what);
 }
 
-static void *alloc_decoded_items(struct stage_file *f, uint64_t count, uint64_t size, bool *failed)
+/* Begins a list of up to `max` items of `size` bytes; *out is zeroed memory for them. After a
+ * failure the list is empty, and u->failed set. */
+static struct unpacker begin_list(struct stage_file *f, struct unpacker *u, uint64_t max,
+                                  uint64_t size, void *out)
 {
-    void *items = arena_alloc(&f->memory, count * size + 1);
-    if (items == NULL) *failed = true;
-    if (items != NULL) memset(items, 0, count * size);
-    return items;
+    struct unpacker list = unpack_array(u);
+    void *items = NULL;
+    if (list.failed || list.count > max) {
+        u->failed = true;
+        return (struct unpacker){.failed = true};
+    }
+    items = arena_alloc(&f->memory, (list.count + 1) * size);
+    if (items == NULL) {
+        f->no_memory = u->failed = true;
+        return (struct unpacker){.failed = true};
+    }
+    memset(items, 0, (list.count + 1) * size);
+    memcpy(out, &items, sizeof items); /* a pointer of any type */
+    return list;
 }
 
-static void decode_job_arguments(struct stage_file *f, struct unpacker *u, bool *failed)
+static void decode_job_arguments(struct stage_file *f, struct unpacker *u)
 {
-    struct unpacker words = unpack_array(u);
-    if (words.count == 0 || words.count > WORDS_MAX) u->failed = true;
-    if (u->failed) return;
-    f->words = alloc_decoded_items(f, words.count + 1, sizeof *f->words, failed);
-    for (uint64_t i = 0; i < words.count && !*failed; i++) {
+    struct unpacker words = begin_list(f, u, WORDS_MAX, sizeof *f->words, &f->words);
+    if (words.count == 0) u->failed = true;
+    for (uint64_t i = 0; i < words.count && !u->failed; i++) {
         const struct glint_slice word = unpack_bytes(&words);
-        f->words[i] = alloc_decoded_items(f, word.size + 1, 1, failed);
-        if (f->words[i] != NULL && word.size > 0) memcpy(f->words[i], word.data, word.size);
+        f->words[i] = arena_copy(&f->memory, word.data, word.size);
+        f->no_memory |= f->words[i] == NULL;
+        u->failed |= words.failed || f->no_memory;
         f->word_count++;
     }
-    if (words.failed) u->failed = true;
 }
 
-static void decode_earlier_results(struct stage_file *f, struct unpacker *u, bool *failed)
+static void decode_earlier_results(struct stage_file *f, struct unpacker *u)
 {
-    struct unpacker results = unpack_array(u);
-    if (results.count > EARLIER_MAX) u->failed = true;
-    if (u->failed) return;
-    f->earlier = alloc_decoded_items(f, results.count, sizeof *f->earlier, failed);
-    for (uint64_t i = 0; i < results.count && !*failed; i++)
+    struct unpacker results = begin_list(f, u, EARLIER_MAX, sizeof *f->earlier, &f->earlier);
+    for (uint64_t i = 0; i < results.count; i++)
         f->earlier[f->earlier_count++] = unpack_bytes(&results);
-    if (results.failed) u->failed = true;
+    u->failed |= results.failed;
 }
 
-static void decode_broadcasts(struct stage_file *f, struct unpacker *u, bool *failed)
+static void decode_broadcasts(struct stage_file *f, struct unpacker *u)
 {
-    struct unpacker all = unpack_array(u);
-    if (u->failed || (uint64_t)(all.end - all.at) < all.count) {
-        u->failed = true;
-        return;
-    }
-    f->broadcasts = alloc_decoded_items(f, all.count, sizeof *f->broadcasts, failed);
-    for (uint64_t i = 0; i < all.count && !*failed && !u->failed; i++) {
+    struct unpacker all = begin_list(f, u, UINT32_MAX, sizeof *f->broadcasts, &f->broadcasts);
+    for (uint64_t i = 0; i < all.count && !u->failed; i++) {
         struct unpacker one = unpack_array(&all);
         struct packed_broadcast *b = &f->broadcasts[f->broadcast_count++];
         b->id = unpack_u64(&one, UINT64_MAX);
         b->bytes = unpack_bytes(&one);
-        if (!unpack_is_complete(&one)) u->failed = true;
+        u->failed |= !unpack_is_complete(&one);
     }
 }
 
-static void decode_stage_tasks(struct stage_file *f, struct packed_stage *stage, struct unpacker *u,
-                               bool *failed)
+static void decode_stage_tasks(struct stage_file *f, struct packed_stage *stage, struct unpacker *u)
 {
-    struct unpacker tasks = unpack_array(u);
-    if (u->failed || (uint64_t)(tasks.end - tasks.at) < tasks.count || tasks.count > UINT32_MAX) {
-        u->failed = true;
-        return;
-    }
-    stage->tasks = alloc_decoded_items(f, tasks.count, sizeof *stage->tasks, failed);
-    for (uint64_t i = 0; i < tasks.count && !*failed && !u->failed; i++) {
+    struct unpacker tasks = begin_list(f, u, UINT32_MAX, sizeof *stage->tasks, &stage->tasks);
+    for (uint64_t i = 0; i < tasks.count && !u->failed; i++) {
         struct unpacker one = unpack_array(&tasks);
         struct packed_task *task = &stage->tasks[stage->task_count++];
         task->partition = (uint32_t)unpack_u64(&one, UINT32_MAX);
         task->splits = unpack_bytes(&one);
-        if (!unpack_is_complete(&one)) u->failed = true;
+        u->failed |= !unpack_is_complete(&one);
     }
 }
 
-static void decode_stage(struct stage_file *f, struct unpacker *u, bool *failed)
+static void decode_stage(struct stage_file *f, struct unpacker *u)
 {
     struct packed_stage *stage = &f->stages[f->stage_count];
     unpack_text(u, stage->name, sizeof stage->name);
     stage->plan = unpack_bytes(u);
     stage->shuffle = unpack_u64(u, UINT64_MAX);
     stage->outputs = (uint32_t)unpack_u64(u, ACTION_OUTPUTS_MAX);
-    struct unpacker parents = unpack_array(u);
-    if (u->failed || parents.count > f->stage_count) {
-        u->failed = true;
-        return;
-    }
-    stage->parents = alloc_decoded_items(f, parents.count, sizeof *stage->parents, failed);
-    for (uint64_t i = 0; i < parents.count && !*failed; i++)
+    struct unpacker parents =
+        begin_list(f, u, f->stage_count, sizeof *stage->parents, &stage->parents);
+    for (uint64_t i = 0; i < parents.count; i++)
         stage->parents[stage->parent_count++] = (uint32_t)unpack_u64(&parents, f->stage_count - 1u);
-    if (parents.failed) u->failed = true;
-    decode_stage_tasks(f, stage, u, failed);
+    u->failed |= parents.failed;
+    decode_stage_tasks(f, stage, u);
     f->stage_count++;
 }
 
-static void decode_stages(struct stage_file *f, struct unpacker *u, bool *failed)
+static void decode_stages(struct stage_file *f, struct unpacker *u)
 {
-    struct unpacker stages = unpack_array(u);
-    if (stages.count == 0 || stages.count > PLAN_NODES_MAX) u->failed = true;
-    if (u->failed) return;
-    f->stages = alloc_decoded_items(f, stages.count, sizeof *f->stages, failed);
-    for (uint64_t i = 0; i < stages.count && !*failed && !u->failed; i++) {
+    struct unpacker stages = begin_list(f, u, PLAN_NODES_MAX, sizeof *f->stages, &f->stages);
+    if (stages.count == 0) u->failed = true;
+    for (uint64_t i = 0; i < stages.count && !u->failed; i++) {
         struct unpacker one = unpack_array(&stages);
-        decode_stage(f, &one, failed);
-        if (!unpack_is_complete(&one)) u->failed = true;
+        decode_stage(f, &one);
+        u->failed |= !unpack_is_complete(&one);
     }
 }
 
@@ -228,27 +219,26 @@ int stage_file_decode(struct stage_file *f, struct glint_slice body, const char 
                       const char *build, struct glint_error *error)
 {
     char packed_by[NAME_BYTES_MAX];
-    bool failed = false; /* out of memory */
     struct unpacker u = unpack_begin(body);
     unpack_text(&u, packed_by, sizeof packed_by);
     if (!u.failed && strcmp(build, packed_by) != 0)
         return error_set(error, GLINT_E_STAGE_FILE, "pack and run with the same program",
                          "%s was packed by build %s, and this is %s", path, packed_by, build);
     f->id = unpack_u64(&u, UINT64_MAX);
-    decode_job_arguments(f, &u, &failed);
+    decode_job_arguments(f, &u);
     f->slots = (uint32_t)unpack_u64(&u, SLOTS_MAX);
     f->stdin_tasks = (uint32_t)unpack_u64(&u, STAGE_STDIN_TASKS_MAX);
     f->memory_bytes = unpack_u64(&u, UINT64_MAX);
     f->options.memory_bytes = unpack_u64(&u, UINT64_MAX);
     const struct glint_slice options = unpack_bytes(&u);
     if (!u.failed && job_options_decode(options, &f->options, error) != 0) return error->code;
-    if (!failed) decode_earlier_results(f, &u, &failed);
+    decode_earlier_results(f, &u);
     f->action.data = u.at;
     struct unpacker action = unpack_array(&u);
     f->action.size = (uint64_t)(u.at - f->action.data);
-    if (!failed && !u.failed) decode_broadcasts(f, &action, &failed);
-    if (!failed && !action.failed) decode_stages(f, &action, &failed);
-    if (failed) return error_no_memory(error);
+    decode_broadcasts(f, &action);
+    decode_stages(f, &action);
+    if (f->no_memory) return error_no_memory(error);
     if (unpack_is_complete(&action) && unpack_is_complete(&u)) return 0;
     return set_invalid_stage_file(path, "its content is not valid", error);
 }
@@ -302,22 +292,6 @@ void stage_file_fini(struct stage_file *f)
 
 /* ---- Inputs: walks the plan of a stage from its root to the shuffles that one partition reads. */
 
-struct visit {
-    uint32_t node, first, end; /* partitions of the node still to visit */
-};
-
-struct visits {
-    struct visit *items;
-    uint64_t count, capacity;
-};
-
-static bool push_node_visit(struct visits *v, uint32_t node, uint32_t first, uint32_t end)
-{
-    if (!array_reserve(&v->items, &v->capacity, v->count + 1, sizeof *v->items)) return false;
-    v->items[v->count++] = (struct visit){node, first, end};
-    return true;
-}
-
 static bool add_stage_input(struct stage_inputs *out, uint32_t shuffle, uint32_t partition)
 {
     if (!array_reserve(&out->items, &out->capacity, out->count + 1u, sizeof *out->items))
@@ -326,63 +300,38 @@ static bool add_stage_input(struct stage_inputs *out, uint32_t shuffle, uint32_t
     return true;
 }
 
-static bool visit_both_parents(const struct stage_plan *plan, const struct stage_node *n,
-                               uint32_t partition, struct visits *v)
+static bool visit_stage_node(struct partition_walk *w, const struct stage_plan *plan,
+                             const struct stage_node *n, uint32_t partition,
+                             struct stage_inputs *out)
 {
-    uint32_t left = partition, right = partition;
-    if (n->op->kind == OP_CARTESIAN) {
-        left /= plan->nodes[n->parents[1]].partitions;
-        right %= plan->nodes[n->parents[1]].partitions;
-    }
-    return push_node_visit(v, n->parents[0], left, left + 1) &&
-           push_node_visit(v, n->parents[1], right, right + 1);
-}
-
-static bool visit_parents(const struct stage_plan *plan, const struct stage_node *n,
-                          uint32_t partition, struct visits *v)
-{
-    if (n->op->kind == OP_ZIP || n->op->kind == OP_CARTESIAN ||
-        (n->op->kind == OP_UNION && n->narrow))
-        return visit_both_parents(plan, n, partition, v);
-    uint32_t parent = n->parents[0], first = partition, end = partition + 1;
-    const uint32_t left = plan->nodes[parent].partitions;
-    if (n->op->kind == OP_UNION && partition >= left) {
-        parent = n->parents[1];
-        first -= left;
-        end -= left;
-    }
-    if (n->op->kind == OP_COALESCE)
-        rdd_coalesce_range(left, n->partitions, partition, &first, &end);
-    return push_node_visit(v, parent, first, end);
-}
-
-static bool visit_next_node(const struct stage_plan *plan, struct visits *v,
-                            struct stage_inputs *out)
-{
-    struct visit *top = &v->items[v->count - 1];
-    if (top->first == top->end) {
-        v->count--;
-        return true;
-    }
-    const struct stage_node *n = &plan->nodes[top->node];
-    const uint32_t partition = top->first++;
-    if (n->parents[0] != STAGE_NO_PARENT) return visit_parents(plan, n, partition, v);
-    if (stage_node_is_shuffle(n)) return add_stage_input(out, n->rdd, partition);
-    return true; /* a source of files */
+    const bool left = n->parents[0] != STAGE_NO_PARENT, right = n->parents[1] != STAGE_NO_PARENT;
+    const struct op_partitions of = {.op = n->op,
+                                     .narrow = n->narrow,
+                                     .own = n->partitions,
+                                     .left = left ? plan->nodes[n->parents[0]].partitions : 0,
+                                     .right = right ? plan->nodes[n->parents[1]].partitions : 0};
+    struct parent_partitions reads[2];
+    bool ok = !stage_node_is_shuffle(n) || add_stage_input(out, n->rdd, partition);
+    for (uint32_t i = op_find_parent_partitions(&of, partition, reads); ok && i-- > 0;)
+        ok = partition_walk_add(w, &plan->nodes[n->parents[reads[i].parent]], reads[i].first,
+                                reads[i].end);
+    return ok;
 }
 
 int stage_inputs_find(const struct stage_plan *plan, uint32_t partition, struct stage_inputs *out,
                       struct glint_error *error)
 {
-    struct visits v = {NULL, 0, 0};
+    struct partition_walk w = {NULL, 0, 0};
     uint32_t root = plan->node_count - 1;
+    const void *node;
     out->count = 0;
     if (stage_node_is_shuffle(&plan->nodes[root]) &&
         plan->nodes[root].parents[0] != STAGE_NO_PARENT)
         root = plan->nodes[root].parents[0]; /* the tasks are those of the map side */
-    bool memory = push_node_visit(&v, root, partition, partition + 1);
-    while (memory && v.count > 0) memory = visit_next_node(plan, &v, out);
-    mem_free(v.items);
+    bool memory = partition_walk_add(&w, &plan->nodes[root], partition, partition + 1);
+    while (memory && partition_walk_next(&w, &node, &partition))
+        memory = visit_stage_node(&w, plan, node, partition, out);
+    mem_free(w.items);
     return memory ? 0 : error_no_memory(error);
 }
 

@@ -56,6 +56,7 @@ struct stage_file {
     struct packed_stage *stages;
     uint32_t stage_count;
     struct arena memory;
+    bool no_memory; /* while it was decoded */
 };
 
 /* What stage_file_write writes besides the action. */

@@ -4,6 +4,7 @@
 #include "engine/base/endian.h"
 #include "engine/base/text.h"
 #include "engine/executor/store.h"
+#include "engine/input/input_source.h"
 #include "engine/input/split.h"
 #include "engine/net/crypto_library.h"
 #include "engine/records/pack.h"
@@ -20,43 +21,27 @@ static int stage_worker_map_task(struct stage_worker *w, uint32_t task, struct g
  * The lines go to a file of the work directory, because their number is not known before the end,
  * and the message about a bad row counts lines. */
 
-#define COPY_BYTES (256 * KIB)
-
 static bool is_stdin(const struct stage_worker *w, const struct split *split)
 {
     return w->file->stdin_tasks > 0 && split->count == 1 &&
            strcmp(split->pieces[0].path, SPLIT_STDIN) == 0;
 }
 
-/* Copies standard input to a file; *out is all of it. */
-static int copy_stdin_to_file(struct stage_worker *w, const char *path, struct split_piece *out,
-                              struct glint_error *error)
+/* Copies standard input to a file of the work directory; *out is all of it. */
+static int spool_stdin(struct stage_worker *w, struct input_spool *spool, struct split_piece *out,
+                       struct glint_error *error)
 {
-    struct env *env = w->env;
-    struct env_stat stat = {.size = 0};
-    uint64_t copied = 0;
-    int64_t n = 1;
-    int r = 0;
-    const int file = env->open(env, ENV_CWD, path, ENV_CREATE);
-    if (file < 0) return error_set_system(error, GLINT_E_WORK_DIR, file, "create", path);
-    w->scratch.size = 0;
-    if (!buffer_reserve(&w->scratch, COPY_BYTES)) error_no_memory(error);
-    while (error->code == GLINT_OK && n > 0) {
-        n = env->read(env, STDIN_FILENO, w->scratch.data, COPY_BYTES);
-        if (n > 0) r = env_write_all(env, file, w->scratch.data, (uint64_t)n);
-        if (n < 0) error_set_system(error, GLINT_E_INPUT_IO, (int)n, "read", "standard input");
-        if (r != 0) error_set_write(error, GLINT_E_WORK_DIR, r, path, copied, (uint64_t)n);
-        copied += n > 0 ? (uint64_t)n : 0;
-    }
-    r = error->code == GLINT_OK ? env->stat_open(env, file, &stat) : 0;
-    env->close(env, file);
-    if (r != 0) return error_set_system(error, GLINT_E_WORK_DIR, r, "examine", path);
+    const struct spooled_input *copy;
+    struct env_stat stat;
+    if (input_spool_copy(spool, w->env, INPUT_STDIN, 0, &copy, error) != 0) return error->code;
+    const int r = w->env->stat(w->env, copy->stored, &stat);
+    if (r != 0) return error_set_system(error, GLINT_E_WORK_DIR, r, "examine", copy->stored);
     *out = (struct split_piece){.path = "standard input",
-                                .stored = path,
+                                .stored = copy->stored,
                                 .length = SPLIT_TO_END,
                                 .file_size = stat.size,
                                 .mtime_ns = stat.mtime_ns};
-    return error->code;
+    return 0;
 }
 
 /* Encodes the task's splits again, with `lines` instead of standard input. */
@@ -104,7 +89,7 @@ static bool stage_task_reads_stdin(const struct stage_worker *w, uint32_t task)
 
 int stage_worker_map_lines(struct stage_worker *w, uint32_t task, struct glint_error *error)
 {
-    char path[PATH_MAX];
+    struct input_spool spool = {.parent = w->work_dir.path};
     struct split_piece lines;
     struct buffer splits = {NULL, 0, 0};
     if (task >= w->stage->task_count || !stage_task_reads_stdin(w, task))
@@ -112,15 +97,13 @@ int stage_worker_map_lines(struct stage_worker *w, uint32_t task, struct glint_e
                          "pack the job with the input - and --stdin-lines N, for tasks 0 to N-1",
                          "task %u of stage %u does not read lines of standard input", task,
                          w->number);
-    if (!text_format(path, sizeof path, "%s/lines", w->work_dir.path))
-        return error_set(error, GLINT_E_WORK_DIR, "use a shorter directory",
-                         "the path %s is too long", w->work_dir.path);
-    int r = copy_stdin_to_file(w, path, &lines, error);
+    int r = spool_stdin(w, &spool, &lines, error);
     if (r == 0) r = replace_splits(w, task, &lines, &splits, error);
     w->fed = (struct glint_slice){splits.data, splits.size};
     if (r == 0) r = stage_worker_map_task(w, task, error);
     w->fed = (struct glint_slice){NULL, 0};
     buffer_fini(&splits);
+    input_spool_fini(&spool, w->env);
     return r;
 }
 

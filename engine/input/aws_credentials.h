@@ -9,6 +9,23 @@
 /* Credentials that expire earlier than this from now are replaced. */
 #define AWS_REFRESH_NS (300 * (int64_t)SECOND_NS)
 
+#define AWS_KEY_BYTES   256u
+#define AWS_TOKEN_BYTES 4072u
+
+struct aws_keys {
+    char user[AWS_KEY_BYTES], password[AWS_KEY_BYTES]; /* "": none */
+    char token[AWS_TOKEN_BYTES];                       /* "": none */
+    int64_t expires_ns;                                /* Unix time; 0: never */
+};
+
+enum aws_answer { AWS_ANSWER_AGENT, AWS_ANSWER_SSO, AWS_ANSWER_STS };
+
+/* Parses what a server answered. Returns false if it has no credentials with a time of expiry.
+ * Pure.
+ */
+bool aws_answer_parse(enum aws_answer kind, const uint8_t *text, uint64_t size,
+                      struct aws_keys *out);
+
 /* NULL if the variable of the environment is empty, too. */
 const char *env_variable(const char *name);
 /* The endpoint that this variable, or the one for all services, names; NULL: Amazon's. */

@@ -6,12 +6,11 @@
 #include "engine/input/csv.h"
 #include "engine/input/format.h"
 #include "engine/input/line_reader.h"
+#include "engine/records/codec.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void column_index_destroy(struct column_index *x);
 
 struct named {
     struct glint_slice name;
@@ -25,18 +24,19 @@ struct column_index {
     uint8_t separator;
 };
 
-static int compare_column_names(struct glint_slice a, struct glint_slice b)
-{
-    const uint64_t size = a.size < b.size ? a.size : b.size;
-    const int order = size > 0 ? memcmp(a.data, b.data, size) : 0;
-    return order != 0 ? order : (a.size > b.size) - (a.size < b.size);
-}
-
 static int compare_named(const void *left, const void *right)
 {
     const struct named *a = left, *b = right;
-    const int order = compare_column_names(a->name, b->name);
+    const int order = codec_compare(a->name, b->name);
     return order != 0 ? order : (a->column > b->column) - (a->column < b->column);
+}
+
+static void column_index_destroy(struct column_index *x)
+{
+    if (x == NULL) return;
+    mem_free(x->names);
+    mem_free(x->sorted);
+    mem_free(x);
 }
 
 /* `header` is borrowed. Returns NULL when out of memory. */
@@ -61,26 +61,6 @@ static struct column_index *column_index_create(struct glint_slice header, uint8
     return x;
 }
 
-static void column_index_destroy(struct column_index *x)
-{
-    if (x == NULL) return;
-    mem_free(x->names);
-    mem_free(x->sorted);
-    mem_free(x);
-}
-
-/* The name of a column, from 0, which must exist. */
-static struct glint_slice column_index_name(const struct column_index *x, uint32_t column)
-{
-    assert(column < x->count);
-    return x->names[column];
-}
-
-static uint32_t column_index_count(const struct column_index *x)
-{
-    return (uint32_t)x->count;
-}
-
 /* How many columns have the name. */
 static uint32_t column_index_find(const struct column_index *x, struct glint_slice name)
 {
@@ -88,12 +68,12 @@ static uint32_t column_index_find(const struct column_index *x, struct glint_sli
     uint32_t found = 0;
     while (low < high) {
         const uint64_t middle = low + (high - low) / 2;
-        if (compare_column_names(x->sorted[middle].name, name) < 0)
+        if (codec_compare(x->sorted[middle].name, name) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < x->count && compare_column_names(x->sorted[low].name, name) == 0; low++) found++;
+    for (; low < x->count && codec_compare(x->sorted[low].name, name) == 0; low++) found++;
     return found;
 }
 
@@ -105,7 +85,7 @@ static void match_names(const struct column_index *x, const struct column_index 
     for (uint64_t i = 0; i < x->count; i++) {
         int order = 1;
         while (at < file->count &&
-               (order = compare_column_names(file->sorted[at].name, x->sorted[i].name)) < 0)
+               (order = codec_compare(file->sorted[at].name, x->sorted[i].name)) < 0)
             at++;
         const bool found = at < file->count && order == 0;
         out[x->sorted[i].column] = found ? file->sorted[at].column : COLUMN_EMPTY;
@@ -147,7 +127,7 @@ static bool keep_map(const struct run_list *l, const struct column_index *file, 
 }
 
 /* Sets *out to the fields of `file` that have the names of the columns of `index`: array of
- * column_index_count numbers, COLUMN_EMPTY if there is none; of equal names the first one is the
+ * as many numbers, COLUMN_EMPTY if there is none; of equal names the first one is the
  * first, and so on. Then *out_map is the map, in `arena`, or NULL if rows need not be changed.
  * `out` is borrowed memory. Returns false when out of memory. */
 static bool column_index_match(const struct column_index *x, const struct column_index *file,
@@ -271,7 +251,7 @@ static int fail_match(struct matcher *m, uint32_t column, const char *hint, cons
 {
     char name[NAME_SHOWN_BYTES], here[HEADER_NAMES_BYTES], first[HEADER_NAMES_BYTES];
     const struct glint_slice header = {m->line.data, m->line.size};
-    header_name_append(name, 0, sizeof name, column_index_name(m->wanted, column));
+    header_name_append(name, 0, sizeof name, m->wanted->names[column]);
     header_names_format(header, m->separator, here, sizeof here);
     header_names_format(m->list->columns.header, m->separator, first, sizeof first);
     return error_set(m->error, GLINT_E_BAD_VALUE, hint,
@@ -283,7 +263,7 @@ static int check_use(struct matcher *m, const struct column_index *file,
                      const struct glint_column_use *use)
 {
     char problem[NAME_SHOWN_BYTES];
-    const uint32_t found = column_index_find(file, column_index_name(m->wanted, use->number));
+    const uint32_t found = column_index_find(file, m->wanted->names[use->number]);
     if (use->by_name ? found == 1 : m->fields[use->number] == use->number) return 0;
     if (use->by_name)
         return fail_match(m, use->number,
@@ -301,12 +281,12 @@ static int match_other(struct matcher *m, struct input_file *file)
     const struct input_columns *c = &m->list->columns;
     if (m->wanted == NULL) m->wanted = column_index_create(c->header, m->separator);
     if (m->wanted == NULL) return error_no_memory(m->error);
-    const uint32_t count = column_index_count(m->wanted);
+    const uint64_t count = m->wanted->count;
     if (m->fields == NULL) m->fields = mem_alloc((count + 1) * sizeof *m->fields);
     struct column_index *own =
         column_index_create((struct glint_slice){m->line.data, m->line.size}, m->separator);
     int r = own != NULL && m->fields != NULL ? 0 : error_no_memory(m->error);
-    if (r == 0 && column_index_count(own) > HEADER_COLUMNS_MAX)
+    if (r == 0 && own->count > HEADER_COLUMNS_MAX)
         r = error_set(m->error, GLINT_E_PLAN_LIMIT, NULL, "%s: more than %u columns", m->path,
                       HEADER_COLUMNS_MAX);
     if (r == 0 && !column_index_match(m->wanted, own, m->fields, &m->list->arena, &file->columns))

@@ -3,34 +3,27 @@
 #ifndef GLINT_INPUT_COMPRESS_H
 #define GLINT_INPUT_COMPRESS_H
 
-#include <stdint.h>
+#include "engine/input/decompress.h"
 
 /* gzip (ISA-L, level 1): one member, without name and time. Another type of CPU may produce other
- * bytes that decompress to the same content. */
-struct gzip_writer;
+ * bytes that decompress to the same content.
+ *
+ * zstd (level 1): a frame per MiB of content, with its size and checksum, so that a reader can cut
+ * the file between them (input/split.h). */
+struct compressor;
 
-/* The writer passes compressed bytes to `sink`, borrowed until it returns. If `sink` returns
- * non-zero, the stream has failed: the current and every later call return that number. Returns
- * NULL when out of memory (about 400 KiB). */
-struct gzip_writer *gzip_writer_create(int (*sink)(void *arg, const void *data, uint64_t size),
-                                       void *arg);
+/* COMPRESSION_GZIP or _ZSTD. The compressor passes compressed bytes to `sink`, borrowed until it
+ * returns. If `sink` returns non-zero, the stream has failed: the current and every later call
+ * return that number. Returns NULL when out of memory (about 400 KiB; zstd 4 MiB). */
+struct compressor *compressor_create(enum compression compression,
+                                     int (*sink)(void *arg, const void *data, uint64_t size),
+                                     void *arg);
 /* Compresses `size` bytes. Returns 0 or the number that `sink` returned. */
-int gzip_writer_write(struct gzip_writer *w, const void *data, uint64_t size);
+int compressor_write(struct compressor *w, const void *data, uint64_t size);
 /* Writes the remaining bytes and the trailer. Call once, also for empty content. Returns 0 or the
  * number that `sink` returned. */
-int gzip_writer_finish(struct gzip_writer *w);
+int compressor_finish(struct compressor *w);
 /* NULL is fine. */
-void gzip_writer_destroy(struct gzip_writer *w);
-
-/* zstd (level 1): a frame per MiB of content, with its size and checksum, so that a reader can cut
- * the file between them (input/split.h). */
-struct zstd_writer;
-
-/* As gzip_writer_create and the functions after it. Needs about 4 MiB. */
-struct zstd_writer *zstd_writer_create(int (*sink)(void *arg, const void *data, uint64_t size),
-                                       void *arg);
-int zstd_writer_write(struct zstd_writer *w, const void *data, uint64_t size);
-int zstd_writer_finish(struct zstd_writer *w);
-void zstd_writer_destroy(struct zstd_writer *w);
+void compressor_destroy(struct compressor *w);
 
 #endif

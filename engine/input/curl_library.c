@@ -3,26 +3,10 @@
 
 #include "engine/base/shared_library.h"
 
-#include <assert.h>
-
 #define VERSION_MIN 0x075500 /* 7.85: CURLOPT_PROTOCOLS_STR */
 
-static const struct shared_symbol symbols[] = {
-#define SYMBOL(name)                                                                               \
-    {                                                                                              \
-        "curl_" #name, offsetof(struct curl_library, name)                                         \
-    }
-    SYMBOL(global_init),         SYMBOL(version_info),  SYMBOL(easy_init),
-    SYMBOL(easy_cleanup),        SYMBOL(easy_reset),    SYMBOL(easy_setopt),
-    SYMBOL(easy_getinfo),        SYMBOL(easy_pause),    SYMBOL(easy_strerror),
-    SYMBOL(multi_init),          SYMBOL(multi_cleanup), SYMBOL(multi_add_handle),
-    SYMBOL(multi_remove_handle), SYMBOL(multi_perform), SYMBOL(multi_poll),
-    SYMBOL(multi_info_read),     SYMBOL(slist_append),  SYMBOL(slist_free_all),
-#undef SYMBOL
-};
-#define SYMBOL_COUNT (sizeof symbols / sizeof *symbols)
-static_assert(SYMBOL_COUNT * sizeof(void *) == sizeof(struct curl_library),
-              "every function has a name");
+#define SYMBOL(name) {"curl_" #name, offsetof(struct curl_library, name)},
+static const struct shared_symbol symbols[] = {CURL_FUNCTIONS(SYMBOL)};
 
 static struct curl_library library;
 
@@ -47,7 +31,7 @@ const struct curl_library *curl_library_load(struct glint_error *error)
                                          .hint = hint,
                                          .code = GLINT_E_INPUT_URL,
                                          .symbols = symbols,
-                                         .symbol_count = SYMBOL_COUNT,
+                                         .symbol_count = sizeof symbols / sizeof symbols[0],
                                          .table = &library,
                                          .initialize = initialize_curl,
                                          .lock = PTHREAD_MUTEX_INITIALIZER};

@@ -8,27 +8,31 @@
 #define CURL_DISABLE_TYPECHECK /* its macros would call the functions by name */
 #include <curl/curl.h>
 
-/* The functions, without their prefix curl_. */
+/* The functions that are used, without their prefix curl_. */
+#define CURL_FUNCTIONS(X)                                                                          \
+    X(global_init)                                                                                 \
+    X(version_info)                                                                                \
+    X(easy_init)                                                                                   \
+    X(easy_cleanup)                                                                                \
+    X(easy_reset)                                                                                  \
+    X(easy_setopt)                                                                                 \
+    X(easy_getinfo)                                                                                \
+    X(easy_pause)                                                                                  \
+    X(easy_strerror)                                                                               \
+    X(multi_init)                                                                                  \
+    X(multi_cleanup)                                                                               \
+    X(multi_add_handle)                                                                            \
+    X(multi_remove_handle)                                                                         \
+    X(multi_perform)                                                                               \
+    X(multi_poll)                                                                                  \
+    X(multi_info_read)                                                                             \
+    X(slist_append)                                                                                \
+    X(slist_free_all)
+
 struct curl_library {
-    CURLcode (*global_init)(long flags);
-    curl_version_info_data *(*version_info)(CURLversion age);
-    CURL *(*easy_init)(void);
-    void (*easy_cleanup)(CURL *easy);
-    void (*easy_reset)(CURL *easy);
-    CURLcode (*easy_setopt)(CURL *easy, CURLoption option, ...);
-    CURLcode (*easy_getinfo)(CURL *easy, CURLINFO info, ...);
-    CURLcode (*easy_pause)(CURL *easy, int bits);
-    const char *(*easy_strerror)(CURLcode code);
-    CURLM *(*multi_init)(void);
-    CURLMcode (*multi_cleanup)(CURLM *multi);
-    CURLMcode (*multi_add_handle)(CURLM *multi, CURL *easy);
-    CURLMcode (*multi_remove_handle)(CURLM *multi, CURL *easy);
-    CURLMcode (*multi_perform)(CURLM *multi, int *running);
-    CURLMcode (*multi_poll)(CURLM *multi, struct curl_waitfd *extra, unsigned extra_count,
-                            int timeout_ms, int *ready);
-    CURLMsg *(*multi_info_read)(CURLM *multi, int *left);
-    struct curl_slist *(*slist_append)(struct curl_slist *list, const char *text);
-    void (*slist_free_all)(struct curl_slist *list);
+#define MEMBER(name) __typeof__(&curl_##name) name;
+    CURL_FUNCTIONS(MEMBER)
+#undef MEMBER
 };
 
 /* Returns the functions, which stay loaded, or NULL with *error set to INPUT_URL: libcurl is

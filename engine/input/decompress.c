@@ -54,11 +54,31 @@ struct decompress_codec {
     enum decode_result (*begin)(void *state);
     /* May be called with in_size 0: at the end of the file, or if output is left. */
     enum decode_result (*decode)(void *state, struct decode *d);
-    void (*close)(void *state);
+    void (*close)(void *state); /* NULL: nothing to do */
 };
 
-extern const struct decompress_codec decompress_gzip, decompress_zstd, decompress_bzip2,
-    decompress_xz, decompress_lz4;
+/* A library has left `in_left` bytes of the input, and written `written`. */
+static void advance_decode(struct decode *d, uint64_t in_left, uint64_t written)
+{
+    assert(in_left <= d->in_size && written <= d->out_size);
+    d->in += d->in_size - in_left;
+    d->in_size = in_left;
+    d->out += written;
+    d->out_size -= written;
+}
+
+/* For libraries that count in 32 bits. */
+static uint32_t limited_room(const struct decode *d)
+{
+    return d->out_size < GIB ? (uint32_t)d->out_size : (uint32_t)GIB;
+}
+
+/* Memory of all libraries but ISA-L and lz4. */
+static void free_codec_block(void *arg, void *block)
+{
+    (void)arg;
+    mem_free(block);
+}
 
 /* ---- bzip2, by libbz2. */
 
@@ -73,22 +93,17 @@ static void *bzip2_alloc(void *arg, int items, int size)
     return items < 0 || size < 0 ? NULL : mem_alloc((uint64_t)items * (uint64_t)size);
 }
 
-static void bzip2_free(void *arg, void *block)
-{
-    (void)arg;
-    mem_free(block);
-}
-
 static bool bzip2_open(void *state)
 {
     struct bzip2_state *s = state;
     s->stream.bzalloc = bzip2_alloc;
-    s->stream.bzfree = bzip2_free;
+    s->stream.bzfree = free_codec_block;
     return true;
 }
 
-static void bzip2_end(struct bzip2_state *s)
+static void bzip2_close(void *state)
 {
+    struct bzip2_state *s = state;
     if (s->started) BZ2_bzDecompressEnd(&s->stream);
     s->started = false;
 }
@@ -96,7 +111,7 @@ static void bzip2_end(struct bzip2_state *s)
 static enum decode_result bzip2_begin(void *state)
 {
     struct bzip2_state *s = state;
-    bzip2_end(s);
+    bzip2_close(s);
     s->started = BZ2_bzDecompressInit(&s->stream, 0, 0) == BZ_OK;
     return s->started ? DECODE_MORE : DECODE_NO_MEMORY;
 }
@@ -104,16 +119,13 @@ static enum decode_result bzip2_begin(void *state)
 static enum decode_result bzip2_decode(void *state, struct decode *d)
 {
     struct bzip2_state *s = state;
-    const uint32_t room = d->out_size < GIB ? (uint32_t)d->out_size : (uint32_t)GIB;
+    const uint32_t room = limited_room(d);
     s->stream.next_in = (char *)d->in;
     s->stream.avail_in = (uint32_t)d->in_size;
     s->stream.next_out = (char *)d->out;
     s->stream.avail_out = room;
     const int result = BZ2_bzDecompress(&s->stream);
-    d->in += d->in_size - s->stream.avail_in;
-    d->in_size = s->stream.avail_in;
-    d->out += room - s->stream.avail_out;
-    d->out_size -= room - s->stream.avail_out;
+    advance_decode(d, s->stream.avail_in, room - s->stream.avail_out);
     switch (result) {
     case BZ_OK: return DECODE_MORE;
     case BZ_STREAM_END: return DECODE_FRAME_END;
@@ -124,20 +136,15 @@ static enum decode_result bzip2_decode(void *state, struct decode *d)
     return DECODE_CORRUPT;
 }
 
-static void bzip2_close(void *state)
-{
-    bzip2_end(state);
-}
-
-const struct decompress_codec decompress_bzip2 = {.name = "bzip2",
-                                                  .check = "bzip2 -t",
-                                                  .unpack = "bzip2 -d",
-                                                  .ignores_trailing = "bzip2 -dc",
-                                                  .state_size = sizeof(struct bzip2_state),
-                                                  .open = bzip2_open,
-                                                  .begin = bzip2_begin,
-                                                  .decode = bzip2_decode,
-                                                  .close = bzip2_close};
+static const struct decompress_codec decompress_bzip2 = {.name = "bzip2",
+                                                         .check = "bzip2 -t",
+                                                         .unpack = "bzip2 -d",
+                                                         .ignores_trailing = "bzip2 -dc",
+                                                         .state_size = sizeof(struct bzip2_state),
+                                                         .open = bzip2_open,
+                                                         .begin = bzip2_begin,
+                                                         .decode = bzip2_decode,
+                                                         .close = bzip2_close};
 
 /* ---- gzip, by ISA-L. The blocks of BGZF are members whose headers give their size, by which files
  * are cut (input/split.h), so the size is checked. */
@@ -274,7 +281,7 @@ static enum decode_result gzip_decode(void *state, struct decode *d)
 {
     struct gzip_state *s = state;
     if (s->header.phase != HEADER_DONE) return read_gzip_header(s, d);
-    const uint32_t room = d->out_size < GIB ? (uint32_t)d->out_size : (uint32_t)GIB;
+    const uint32_t room = limited_room(d);
     s->inflate.next_in = (uint8_t *)d->in;
     s->inflate.avail_in = (uint32_t)d->in_size;
     s->inflate.next_out = d->out;
@@ -284,10 +291,7 @@ static enum decode_result gzip_decode(void *state, struct decode *d)
     uint64_t used = (uint64_t)(s->inflate.next_in - d->in);
     if (used > d->in_size) used = d->in_size;
     s->member_bytes += used;
-    d->in += used;
-    d->in_size -= used;
-    d->out += room - s->inflate.avail_out;
-    d->out_size -= room - s->inflate.avail_out;
+    advance_decode(d, d->in_size - used, room - s->inflate.avail_out);
     if (result < 0 || result == ISAL_NEED_DICT) {
         d->problem = inflate_problem(result);
         return DECODE_CORRUPT;
@@ -301,21 +305,15 @@ static enum decode_result gzip_decode(void *state, struct decode *d)
     return DECODE_FRAME_END;
 }
 
-static void gzip_close(void *state)
-{
-    (void)state;
-}
-
-const struct decompress_codec decompress_gzip = {.name = "gzip",
-                                                 .check = "gzip -t",
-                                                 .unpack = "gzip -d",
-                                                 .ignores_trailing = "gzip -dc",
-                                                 .state_size = sizeof(struct gzip_state),
-                                                 .padding = 1,
-                                                 .open = gzip_open,
-                                                 .begin = gzip_begin,
-                                                 .decode = gzip_decode,
-                                                 .close = gzip_close};
+static const struct decompress_codec decompress_gzip = {.name = "gzip",
+                                                        .check = "gzip -t",
+                                                        .unpack = "gzip -d",
+                                                        .ignores_trailing = "gzip -dc",
+                                                        .state_size = sizeof(struct gzip_state),
+                                                        .padding = 1,
+                                                        .open = gzip_open,
+                                                        .begin = gzip_begin,
+                                                        .decode = gzip_decode};
 
 /* ---- The frame format of lz4, by liblz4, which skips skippable frames. A block has at most 4 MiB.
  * The old format, which the program lz4 reads in any frame, is only detected. */
@@ -374,10 +372,7 @@ static enum decode_result lz4_decode(void *state, struct decode *d)
         return DECODE_OLD_FORMAT;
     const size_t result = LZ4F_decompress(s->context, d->out, &out, d->in, &in, NULL);
     if (LZ4F_isError(result)) return lz4_error(d, result);
-    d->in += in;
-    d->in_size -= in;
-    d->out += out;
-    d->out_size -= out;
+    advance_decode(d, d->in_size - in, out);
     return result == 0 ? DECODE_FRAME_END : DECODE_MORE;
 }
 
@@ -386,14 +381,14 @@ static void lz4_close(void *state)
     LZ4F_freeDecompressionContext(((struct lz4_state *)state)->context);
 }
 
-const struct decompress_codec decompress_lz4 = {.name = "lz4",
-                                                .check = "lz4 -t",
-                                                .unpack = "lz4 -d",
-                                                .state_size = sizeof(struct lz4_state),
-                                                .open = lz4_open,
-                                                .begin = lz4_begin,
-                                                .decode = lz4_decode,
-                                                .close = lz4_close};
+static const struct decompress_codec decompress_lz4 = {.name = "lz4",
+                                                       .check = "lz4 -t",
+                                                       .unpack = "lz4 -d",
+                                                       .state_size = sizeof(struct lz4_state),
+                                                       .open = lz4_open,
+                                                       .begin = lz4_begin,
+                                                       .decode = lz4_decode,
+                                                       .close = lz4_close};
 
 /* ---- xz, by liblzma. A file may demand any amount of memory for its dictionary, so it is limited;
  * the strongest preset, xz -9, needs 65 MiB. */
@@ -409,16 +404,10 @@ static void *xz_alloc(void *arg, size_t count, size_t size)
     return size > 0 && count > SIZE_MAX / size ? NULL : mem_alloc(count * size);
 }
 
-static void xz_free(void *arg, void *block)
-{
-    (void)arg;
-    mem_free(block);
-}
-
 static bool xz_open(void *state)
 {
     struct xz_state *s = state;
-    s->allocator = (lzma_allocator){.alloc = xz_alloc, .free = xz_free};
+    s->allocator = (lzma_allocator){.alloc = xz_alloc, .free = free_codec_block};
     s->stream = (lzma_stream)LZMA_STREAM_INIT;
     s->stream.allocator = &s->allocator;
     return true;
@@ -442,10 +431,7 @@ static enum decode_result xz_decode(void *state, struct decode *d)
     s->stream.next_out = d->out;
     s->stream.avail_out = d->out_size;
     const lzma_ret result = lzma_code(&s->stream, LZMA_RUN);
-    d->in = s->stream.next_in;
-    d->in_size = s->stream.avail_in;
-    d->out = s->stream.next_out;
-    d->out_size = s->stream.avail_out;
+    advance_decode(d, s->stream.avail_in, d->out_size - s->stream.avail_out);
     switch (result) {
     case LZMA_OK:
     case LZMA_BUF_ERROR: return DECODE_MORE; /* no progress */
@@ -465,16 +451,16 @@ static void xz_close(void *state)
     lzma_end(&((struct xz_state *)state)->stream);
 }
 
-const struct decompress_codec decompress_xz = {.name = "xz",
-                                               .check = "xz -t",
-                                               .unpack = "xz -d",
-                                               .state_size = sizeof(struct xz_state),
-                                               .padding = 4,
-                                               .frames_after_padding = true,
-                                               .open = xz_open,
-                                               .begin = xz_begin,
-                                               .decode = xz_decode,
-                                               .close = xz_close};
+static const struct decompress_codec decompress_xz = {.name = "xz",
+                                                      .check = "xz -t",
+                                                      .unpack = "xz -d",
+                                                      .state_size = sizeof(struct xz_state),
+                                                      .padding = 4,
+                                                      .frames_after_padding = true,
+                                                      .open = xz_open,
+                                                      .begin = xz_begin,
+                                                      .decode = xz_decode,
+                                                      .close = xz_close};
 
 /* ---- zstd, by libzstd, which skips skippable frames. The window, and with it the memory, is
  * limited: the header of a frame may demand up to 2 GiB. */
@@ -504,16 +490,10 @@ static void *zstd_alloc(void *arg, size_t size)
     return mem_alloc(size);
 }
 
-static void zstd_free(void *arg, void *block)
-{
-    (void)arg;
-    mem_free(block);
-}
-
 static bool zstd_open(void *state)
 {
     struct zstd_state *s = state;
-    s->context = ZSTD_createDCtx_advanced((ZSTD_customMem){zstd_alloc, zstd_free, NULL});
+    s->context = ZSTD_createDCtx_advanced((ZSTD_customMem){zstd_alloc, free_codec_block, NULL});
     if (s->context == NULL) return false;
     const size_t r = ZSTD_DCtx_setParameter(s->context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
     assert(!ZSTD_isError(r)); /* the parameter is valid */
@@ -563,10 +543,7 @@ static enum decode_result zstd_decode(void *state, struct decode *d)
     memcpy(s->head + s->head_size, d->in, keep);
     s->head_size += keep;
     s->content += out.pos;
-    d->in += in.pos;
-    d->in_size -= in.pos;
-    d->out += out.pos;
-    d->out_size -= out.pos;
+    advance_decode(d, d->in_size - in.pos, out.pos);
     if (ZSTD_isError(result)) return zstd_error(d, result);
     return result > 0 ? DECODE_MORE : end_frame(s, d);
 }
@@ -576,13 +553,13 @@ static void zstd_close(void *state)
     ZSTD_freeDCtx(((struct zstd_state *)state)->context);
 }
 
-const struct decompress_codec decompress_zstd = {.name = "zstd",
-                                                 .check = "zstd -t",
-                                                 .unpack = "zstd -d --long=31",
-                                                 .state_size = sizeof(struct zstd_state),
-                                                 .open = zstd_open,
-                                                 .decode = zstd_decode,
-                                                 .close = zstd_close};
+static const struct decompress_codec decompress_zstd = {.name = "zstd",
+                                                        .check = "zstd -t",
+                                                        .unpack = "zstd -d --long=31",
+                                                        .state_size = sizeof(struct zstd_state),
+                                                        .open = zstd_open,
+                                                        .decode = zstd_decode,
+                                                        .close = zstd_close};
 
 /* ---- decompress */
 
@@ -641,7 +618,7 @@ struct decompressor *decompressor_create(const struct input_source *source,
 void decompressor_destroy(struct decompressor *z)
 {
     if (z == NULL) return;
-    if (z->codec_state != NULL) z->codec->close(z->codec_state);
+    if (z->codec_state != NULL && z->codec->close != NULL) z->codec->close(z->codec_state);
     mem_free(z->codec_state);
     mem_free(z);
 }

@@ -142,16 +142,10 @@ const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool n
     return "jobs read text, plain or compressed; if this is text, add --binary-files text";
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && memcmp(text + n - m, end, m) == 0;
-}
-
 bool format_is_columns_name(const char *path)
 {
-    return ends_with(path, ".parquet") || ends_with(path, ".arrow") || ends_with(path, ".arrows") ||
-           ends_with(path, ".feather");
+    return text_ends_with(path, ".parquet") || text_ends_with(path, ".arrow") ||
+           text_ends_with(path, ".arrows") || text_ends_with(path, ".feather");
 }
 
 enum compression format_compression_of_name(const char *path)
@@ -161,7 +155,7 @@ enum compression format_compression_of_name(const char *path)
         [COMPRESSION_XZ] = ".xz",   [COMPRESSION_LZ4] = ".lz4",
     };
     for (unsigned i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++)
-        if (ends_with(path, ends[i])) return (enum compression)i;
+        if (text_ends_with(path, ends[i])) return (enum compression)i;
     return COMPRESSION_NONE;
 }
 

@@ -67,12 +67,6 @@ char *input_copy_text(struct input_walk *w, const char *text)
     return copy;
 }
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && memcmp(text + n - m, end, m) == 0;
-}
-
 int input_detect_format(struct input_walk *w, const char *path, const char *name,
                         const uint8_t *head, uint64_t size, struct input_file *out)
 {
@@ -176,7 +170,7 @@ static int add_directory_entry(struct input_walk *w, const char *dir, const char
 {
     char path[PATH_MAX], part[PATH_MAX];
     struct env_stat stat;
-    if (!text_format(path, sizeof path, "%s%s%s", dir, ends_with(dir, "/") ? "" : "/", name) ||
+    if (!text_format(path, sizeof path, "%s%s%s", dir, text_ends_with(dir, "/") ? "" : "/", name) ||
         !text_format(part, sizeof part, "%s/%s", stored != NULL ? stored : "", name))
         return input_record_failed_call(w, -ENAMETOOLONG, "open", dir);
     int r = w->env->stat(w->env, stored != NULL ? part : path, &stat);

@@ -142,15 +142,13 @@ static uint64_t expected_end(const struct split_piece *piece)
     return end > 0 && end < size && size - end > tail ? end + tail : size;
 }
 
-/* Waits for a server end when the task is cancelled, or, without a task, the job. */
-static int end_waits(struct input_stream *s, struct glint_task *task)
+/* Sets *out to the descriptor that ends waits for a server: of the task, or without one of the job;
+ * 0: none. Returns 0 or the task's code. */
+static int find_cancel_file(const struct split_piece *piece, struct glint_task *task, int *out)
 {
-    int cancelled = s->piece->cancelled;
-    if (s->source.remote == NULL) return 0;
-    if (task != NULL) cancelled = task->cancel_file != NULL ? task->cancel_file(task) : 0;
-    if (cancelled < 0) return task->error.code;
-    if (cancelled > 0) remote_reader_end_waits_on(s->source.remote, cancelled);
-    return 0;
+    *out = piece->cancelled;
+    if (task != NULL) *out = task->cancel_file != NULL ? task->cancel_file(task) : 0;
+    return *out < 0 ? task->error.code : 0;
 }
 
 /* The first bytes of a small object, which the driver has not looked at. */
@@ -202,7 +200,9 @@ static int stream_open(struct input_stream *s, struct env *env, struct glint_tas
                               expected_end(piece), error);
     if (r < 0) return r;
     s->open = true;
-    r = end_waits(s, task);
+    int cancelled = 0;
+    if (s->source.remote != NULL) r = find_cancel_file(piece, task, &cancelled);
+    if (cancelled > 0) remote_reader_end_waits_on(s->source.remote, cancelled);
     return r == 0 ? begin_reading(s, offset) : r;
 }
 
@@ -218,34 +218,19 @@ int input_stream_open_in_task(struct input_stream *s, struct glint_task *task,
     return stream_open(s, task->env, task, piece, offset, &task->error);
 }
 
-/* Opens the piece whose request was sent. */
-static int adopt_started_piece(struct input_stream *s, struct env *env,
-                               const struct split_piece *piece, struct remote_reader *started,
-                               struct glint_error *error)
+int input_stream_open_ahead(struct input_stream *s, struct env *env, struct glint_task *task,
+                            struct input_ahead *ahead, uint32_t index, struct glint_error *error)
 {
+    const struct split_piece *piece = &ahead->split->pieces[index];
+    int cancelled;
     stream_init(s, env, piece, error);
+    const int r = find_cancel_file(piece, task, &cancelled);
+    if (r < 0) return r;
+    struct remote_reader *started = input_ahead_take(ahead, env, cancelled, index);
+    if (started == NULL) return stream_open(s, env, task, piece, 0, error);
     input_source_adopt(&s->source, env, piece->path, started);
     s->open = true;
     return begin_reading(s, 0);
-}
-
-int input_stream_open_ahead(struct input_stream *s, struct env *env, struct input_ahead *ahead,
-                            uint32_t index, struct glint_error *error)
-{
-    const struct split_piece *piece = &ahead->split->pieces[index];
-    struct remote_reader *started = input_ahead_take(ahead, env, piece->cancelled, index);
-    return started != NULL ? adopt_started_piece(s, env, piece, started, error)
-                           : input_stream_open(s, env, piece, 0, error);
-}
-
-int input_stream_open_next(struct input_stream *s, struct glint_task *task,
-                           struct input_ahead *ahead, uint32_t index)
-{
-    const struct split_piece *piece = &ahead->split->pieces[index];
-    const int cancelled = task->cancel_file != NULL ? task->cancel_file(task) : 0;
-    struct remote_reader *started = input_ahead_take(ahead, task->env, cancelled, index);
-    return started != NULL ? adopt_started_piece(s, task->env, piece, started, &task->error)
-                           : input_stream_open_in_task(s, task, piece, 0);
 }
 
 static int64_t read_decompressed(struct input_stream *s, void *out, uint64_t size)

@@ -54,12 +54,10 @@ int input_stream_open(struct input_stream *s, struct env *env, const struct spli
 int input_stream_open_in_task(struct input_stream *s, struct glint_task *task,
                               const struct split_piece *piece, uint64_t offset);
 /* The same for piece `index` of a split, from its start, whose request may have been sent before;
- * sends requests for the pieces behind it. Close the stream before `ahead`. Without a task, as
- * input_stream_open. */
-int input_stream_open_ahead(struct input_stream *s, struct env *env, struct input_ahead *ahead,
-                            uint32_t index, struct glint_error *error);
-int input_stream_open_next(struct input_stream *s, struct glint_task *task,
-                           struct input_ahead *ahead, uint32_t index);
+ * sends requests for the pieces behind it. Close the stream before `ahead`. `task` NULL: on the
+ * driver. */
+int input_stream_open_ahead(struct input_stream *s, struct env *env, struct glint_task *task,
+                            struct input_ahead *ahead, uint32_t index, struct glint_error *error);
 /* Reads up to `size` > 0 bytes and returns their number, or a code. Less than `size` only at the
  * end of the file, s->ended is then set, and once after the piece's frames, which sets
  * s->past_frames. */

@@ -5,6 +5,7 @@
  * with it. */
 #include "engine/input/json_line.h"
 
+#include "engine/base/text.h"
 #include "engine/base/utf8.h"
 #include "engine/input/csv.h"
 
@@ -222,9 +223,7 @@ static int parse_hex4(const uint8_t *at, const uint8_t *end)
     int value = 0;
     if (end - at < 4) return -1;
     for (int i = 0; i < 4; i++) {
-        const uint8_t c = at[i], letter = c | 0x20;
-        int digit = c >= '0' && c <= '9' ? c - '0' : -1;
-        if (letter >= 'a' && letter <= 'f') digit = letter - 'a' + 10;
+        const int digit = text_hex_digit(at[i]);
         if (digit < 0) return -1;
         value = 16 * value + digit;
     }

@@ -326,7 +326,8 @@ static int begin_piece(struct line_reader *l)
     l->line = l->scanned = l->fill = 0;
     l->csv = piece->csv;
     l->quotes = csv_scan_begin(l->csv);
-    int r = from == 0 ? input_stream_open_next(&l->source, l->task, &l->ahead, l->piece)
+    int r = from == 0 ? input_stream_open_ahead(&l->source, l->task->env, l->task, &l->ahead,
+                                                l->piece, &l->task->error)
                       : input_stream_open_in_task(&l->source, l->task, piece, from);
     if (r < 0) return r;
     l->disk_start = input_stream_disk_offset(&l->source);
@@ -581,33 +582,27 @@ static int read_line(struct input_stream *s, uint64_t size_max, struct buffer *o
     return out->size > size_max ? too_long(s, size_max) : 0;
 }
 
-/* Reads the line of a stream that was opened with result `r`, and closes it. */
-static int read_and_close(struct input_stream *s, int r, const struct split_piece *piece,
-                          uint64_t size_max, struct buffer *out, bool *out_found)
-{
-    out->size = 0;
-    *out_found = false;
-    if (r == 0) r = read_line(s, size_max, out, out_found);
-    input_stream_close(s);
-    if (r != 0 || piece->csv == 0 || piece->records) return r;
-    const char *problem =
-        csv_to_row(out->data, out->size, piece->csv, piece->nulls, out->data, &out->size);
-    return problem == NULL ? 0 : set_bad_header(s->error, piece->path, problem);
-}
-
 int read_first_line(struct env *env, const struct split_piece *piece, uint64_t size_max,
                     struct buffer *out, bool *out_found, struct glint_error *error)
 {
-    struct input_stream s;
-    const int r = input_stream_open(&s, env, piece, 0, error);
-    return read_and_close(&s, r, piece, size_max, out, out_found);
+    const struct split split = {piece, 1};
+    struct input_ahead ahead = {.split = &split};
+    return read_first_line_ahead(env, &ahead, 0, size_max, out, out_found, error);
 }
 
 int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index,
                           uint64_t size_max, struct buffer *out, bool *out_found,
                           struct glint_error *error)
 {
+    const struct split_piece *piece = &ahead->split->pieces[index];
     struct input_stream s;
-    const int r = input_stream_open_ahead(&s, env, ahead, index, error);
-    return read_and_close(&s, r, &ahead->split->pieces[index], size_max, out, out_found);
+    int r = input_stream_open_ahead(&s, env, NULL, ahead, index, error);
+    out->size = 0;
+    *out_found = false;
+    if (r == 0) r = read_line(&s, size_max, out, out_found);
+    input_stream_close(&s);
+    if (r != 0 || piece->csv == 0 || piece->records) return r;
+    const char *problem =
+        csv_to_row(out->data, out->size, piece->csv, piece->nulls, out->data, &out->size);
+    return problem == NULL ? 0 : set_bad_header(error, piece->path, problem);
 }

@@ -9,7 +9,6 @@
 #include "engine/input/remote_transfer.h"
 #include "engine/input/remote_writer.h"
 #include "engine/input/xml_elements.h"
-#include "engine/input/xml_library.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -208,16 +207,12 @@ static int set_endless(const char *name, struct glint_error *error)
 /* Returns false if it is too long. Signing needs the parameters in this order. */
 static bool format_query(char *out, const char *prefix, const char *token, bool recursive)
 {
-    const size_t capacity = QUERY_BYTES;
     out[0] = '\0';
-    if (token[0] != '\0' && (!text_format(out, capacity, "continuation-token=") ||
-                             !remote_url_encode(token, strlen(token), "", out, capacity)))
-        return false;
-    size_t used = strlen(out);
-    if (!text_format(out + used, capacity - used, "%s%slist-type=2&prefix=", used > 0 ? "&" : "",
-                     recursive ? "" : "delimiter=%2F&"))
-        return false;
-    return remote_url_encode(prefix, strlen(prefix), "", out, capacity);
+    return (token[0] == '\0' ||
+            remote_url_add_parameter(out, QUERY_BYTES, "continuation-token", token)) &&
+           (recursive || remote_url_add_parameter(out, QUERY_BYTES, "delimiter", "/")) &&
+           remote_url_add_parameter(out, QUERY_BYTES, "list-type", "2") &&
+           remote_url_add_parameter(out, QUERY_BYTES, "prefix", prefix);
 }
 
 static int list_s3(struct remote_target *t, struct env *env, const char *name, const char *prefix,

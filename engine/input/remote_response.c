@@ -209,11 +209,11 @@ enum remote_result remote_set_status_error(enum remote_kind kind, const char *na
 
 /* ---- Whole responses */
 
-#define STEP_BYTES (64 * KIB)
+#define STEP_BYTES (16 * KIB)
 
-static enum remote_result on_document_body(struct remote_transfer *t, uint64_t size_max,
-                                           struct remote_retry *retry, struct buffer *out,
-                                           struct glint_error *error)
+enum remote_result remote_transfer_read_all(struct remote_transfer *t, uint64_t size_max,
+                                            struct remote_retry *retry, struct buffer *out,
+                                            struct glint_error *error)
 {
     enum remote_result result = REMOTE_OK;
     uint64_t n = 1;
@@ -224,7 +224,8 @@ static enum remote_result on_document_body(struct remote_transfer *t, uint64_t s
         }
         result = remote_transfer_read(t, out->data + out->size, STEP_BYTES, &n, error);
         out->size += n;
-        if (result == REMOTE_OK && remote_retry_received(retry, t->env, t->name, n, error) < 0)
+        if (result == REMOTE_OK && retry != NULL &&
+            remote_retry_received(retry, t->env, t->name, n, error) < 0)
             return REMOTE_FAILED;
         if (out->size > size_max) {
             error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the response is too long", t->name);
@@ -244,7 +245,7 @@ static enum remote_result read_document_once(struct env *env, enum remote_kind k
     if (result == REMOTE_OK && t.status != 200)
         result = remote_set_status_error(kind, name, &t, error);
     retry->wait_ms = t.retry_after_ms;
-    if (result == REMOTE_OK) result = on_document_body(&t, size_max, retry, out, error);
+    if (result == REMOTE_OK) result = remote_transfer_read_all(&t, size_max, retry, out, error);
     remote_transfer_close(&t);
     return result;
 }

@@ -3,7 +3,7 @@
 
 #include "engine/base/text.h"
 #include "engine/input/remote_transfer.h"
-#include "engine/input/xml_library.h"
+#include "engine/input/xml_elements.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -12,7 +12,6 @@
 
 #define QUERY_BYTES     (3 * S3_UPLOAD_ID_BYTES + 3 * S3_KEY_BYTES)
 #define REPLY_BYTES_MAX (64 * KIB)
-#define STEP_BYTES      (16 * KIB)
 
 /* ---- One request, and its repetitions */
 
@@ -42,24 +41,6 @@ static int set_output_error(const struct glint_error *e, struct glint_error *err
         code == GLINT_E_INPUT_NOT_FOUND)
         code = GLINT_E_OUTPUT_CREATE;
     return error_set(error, code, hint, "%s", e->cause);
-}
-
-static enum remote_result read_body(struct remote_transfer *t, uint64_t size_max,
-                                    struct buffer *out, struct glint_error *error)
-{
-    enum remote_result result = REMOTE_OK;
-    uint64_t n = 1;
-    while (result == REMOTE_OK && n > 0 && out->size <= size_max) {
-        if (!buffer_reserve(out, STEP_BYTES)) {
-            error_no_memory(error);
-            return REMOTE_FAILED;
-        }
-        result = remote_transfer_read(t, out->data + out->size, STEP_BYTES, &n, error);
-        out->size += n;
-    }
-    if (result != REMOTE_OK || out->size <= size_max) return result;
-    error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the response is too long", t->name);
-    return REMOTE_FAILED;
 }
 
 /* Adds what the store says to the error of the status. */
@@ -136,7 +117,8 @@ static enum remote_result call_once(struct remote_store *s, const struct call *c
     request.body = call->content.data;
     request.body_size = call->content.size;
     enum remote_result result = remote_transfer_open(&t, s->env, s->name, &request, error);
-    if (result == REMOTE_OK) result = read_body(&t, call->size_max, &out->body, error);
+    if (result == REMOTE_OK)
+        result = remote_transfer_read_all(&t, call->size_max, NULL, &out->body, error);
     if (result == REMOTE_OK) result = judge_answer(s, call, &t, out, error);
     retry->wait_ms = t.retry_after_ms;
     remote_transfer_close(&t);
@@ -239,12 +221,9 @@ static int set_too_long(const struct remote_store *s, struct glint_error *error)
     return error_set(error, GLINT_E_OUTPUT_CREATE, NULL, "%s: a query is too long", s->name);
 }
 
-/* Appends NAME=VALUE. */
 static bool add_parameter(char *query, const char *name, const char *value)
 {
-    const size_t used = strlen(query);
-    return text_format(query + used, QUERY_BYTES - used, "%s%s=", used > 0 ? "&" : "", name) &&
-           remote_url_encode(value, strlen(value), "", query, QUERY_BYTES);
+    return remote_url_add_parameter(query, QUERY_BYTES, name, value);
 }
 
 int remote_store_upload_part(struct remote_store *s, const char *key, const char *upload_id,

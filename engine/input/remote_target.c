@@ -94,9 +94,7 @@ static bool append_hadoop_user(struct remote_target *t)
     const char *user = env_variable("HADOOP_USER_NAME");
     if (user == NULL) user = env_variable("USER");
     if (user == NULL) return true;
-    const size_t used = strlen(t->request);
-    return text_format(t->request + used, sizeof t->request - used, "&user.name=") &&
-           remote_url_encode(user, strlen(user), "", t->request, sizeof t->request);
+    return remote_url_add_parameter(t->request, sizeof t->request, "user.name", user);
 }
 
 bool remote_target_query(struct remote_target *t, const char *query, struct remote_request *out)

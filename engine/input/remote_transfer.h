@@ -5,6 +5,7 @@
 #define GLINT_INPUT_REMOTE_TRANSFER_H
 
 #include "engine/base/env.h"
+#include "engine/base/mem.h"
 #include "engine/input/curl_library.h"
 #include "engine/input/remote_url.h"
 
@@ -142,6 +143,11 @@ bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_resu
 /* Sets *error to the last problem, with the number of attempts. Returns its code. */
 int remote_retry_set_error(const struct remote_retry *r, const struct glint_error *last,
                            struct glint_error *error);
+/* Appends the rest of the body to `out`; INPUT_URL if there are more than `size_max` bytes in `out`
+ * then. `retry`: they are received bytes of it; NULL: they are not counted. */
+enum remote_result remote_transfer_read_all(struct remote_transfer *t, uint64_t size_max,
+                                            struct remote_retry *retry, struct buffer *out,
+                                            struct glint_error *error);
 /* Sets the error of a response that has no content. */
 enum remote_result remote_set_status_error(enum remote_kind kind, const char *name,
                                            const struct remote_transfer *t,

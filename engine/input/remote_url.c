@@ -1,6 +1,8 @@
 /* Only the parts that are needed here are parsed: libcurl parses the URL that it gets. */
 #include "engine/input/remote_url.h"
 
+#include "engine/base/text.h"
+
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
@@ -189,4 +191,12 @@ bool remote_url_encode(const char *text, size_t size, const char *keep, char *ou
         put_url_text(&o, plain ? text + i : escaped, plain ? 1 : 3);
     }
     return o.ok;
+}
+
+bool remote_url_add_parameter(char *out, size_t capacity, const char *name, const char *value)
+{
+    const size_t used = strlen(out);
+    const bool first = used == 0 || out[used - 1] == '?';
+    return text_format(out + used, capacity - used, "%s%s=", first ? "" : "&", name) &&
+           remote_url_encode(value, strlen(value), "", out, capacity);
 }

@@ -18,13 +18,6 @@
 #include <limits.h>
 #include <string.h>
 
-struct frame_scan {
-    const struct input_file *input;
-    struct glint_error *error;
-    struct input_source source;
-    uint64_t at; /* the end of the last frame */
-};
-
 /* ---- Encoding of splits for the message that sends a task to an executor. */
 
 #define PIECE_FIELDS 20
@@ -44,20 +37,20 @@ static enum remote_number number_of_remote(const struct split_piece *piece)
     return piece->remote->ranges ? REMOTE_IN_RANGES : REMOTE_AS_WHOLE;
 }
 
-/* Files with equal headers share a map: pieces after the first one refer to it. */
+/* Pieces share maps and layouts: those after the first one refer to it. Returns false if there is
+ * one, of `count` pairs, to be packed after its first number. */
+static bool pack_shared(struct packer *p, const void *item, const void *before, uint64_t count)
+{
+    const bool shared = item == NULL || item == before;
+    pack_array(p, !shared ? 2 + 2 * count : item != NULL);
+    if (shared && item != NULL) pack_u64(p, 1);
+    return shared;
+}
+
 static void pack_columns(struct packer *p, const struct column_map *map,
                          const struct column_map *before)
 {
-    if (map == NULL) {
-        pack_array(p, 0);
-        return;
-    }
-    if (map == before) {
-        pack_array(p, 1);
-        pack_u64(p, 1);
-        return;
-    }
-    pack_array(p, 2 + 2 * (uint64_t)map->count);
+    if (pack_shared(p, map, before, map != NULL ? map->count : 0)) return;
     pack_u64(p, map->separator);
     pack_u64(p, map->fields);
     for (uint32_t i = 0; i < map->count; i++) {
@@ -66,16 +59,10 @@ static void pack_columns(struct packer *p, const struct column_map *map,
     }
 }
 
-/* As pack_columns. */
 static void pack_layout(struct packer *p, const struct row_layout *layout,
                         const struct row_layout *before)
 {
-    if (layout == NULL || layout == before) {
-        pack_array(p, layout != NULL);
-        if (layout != NULL) pack_u64(p, 1);
-        return;
-    }
-    pack_array(p, 2 + 2 * (uint64_t)layout->count);
+    if (pack_shared(p, layout, before, layout != NULL ? layout->count : 0)) return;
     pack_u64(p, 2);
     pack_u64(p, layout->fields);
     for (uint32_t i = 0; i < layout->count; i++) {
@@ -299,7 +286,14 @@ int split_decode(struct glint_slice bytes, struct arena *arena, struct split *ou
 #define SKIPPABLE_MAGIC  0x184d2a50u /* the low four bits are free */
 #define SKIPPABLE_MASK   0xfffffff0u
 
-/* Opens the file; call frame_scan_close in any case. Returns 0 or a code with *error set: INPUT_*,
+struct frame_scan {
+    const struct input_file *input;
+    struct glint_error *error;
+    struct input_source source;
+    uint64_t at; /* the end of the last frame */
+};
+
+/* Opens the file; close its source in any case. Returns 0 or a code with *error set: INPUT_*,
  * SYSTEM. */
 static int frame_scan_open(struct frame_scan *s, struct env *env, const struct input_file *file,
                            struct glint_error *error)
@@ -310,12 +304,6 @@ static int frame_scan_open(struct frame_scan *s, struct env *env, const struct i
     if (r == 0 && s->source.remote != NULL && file->cancelled > 0)
         remote_reader_end_waits_on(s->source.remote, file->cancelled);
     return r;
-}
-
-/* Zeros are fine. */
-static void frame_scan_close(struct frame_scan *s)
-{
-    input_source_close(&s->source);
 }
 
 /* Returns the number of bytes read, which is less than `size` at the end of the file, or a code. */
@@ -407,17 +395,16 @@ struct split_builder {
     uint64_t split_bytes, used_bytes, used_pieces; /* the target; used_*: of the current split */
     uint64_t used_runs;                            /* of column maps */
     uint64_t done_bytes, column_split; /* of files of columns: before the next row group; number */
-    bool header, apart, records;
-    uint8_t csv;
-    struct glint_slice json, nulls;
+    const struct input_list *list;
 };
 
 static int begin_split(struct split_builder *p)
 {
     if (p->split_count == PARTITIONS_MAX)
         return error_set(p->error, GLINT_E_PLAN_LIMIT,
-                         p->apart ? "each file has a split of its own: join small ones with cat"
-                                  : "use larger splits: --split-size",
+                         p->list->apart
+                             ? "each file has a split of its own: join small ones with cat"
+                             : "use larger splits: --split-size",
                          "the input has more than %u splits", PARTITIONS_MAX);
     if (!array_reserve(&p->starts, &p->split_capacity, p->split_count + 1, sizeof *p->starts))
         return error_no_memory(p->error);
@@ -438,11 +425,11 @@ static int add_split_piece(struct split_builder *p, const struct input_file *fil
     *piece = split_whole_file(file);
     piece->offset = offset;
     piece->length = length;
-    piece->header = p->header && offset == 0 && file->format == 0;
-    piece->csv = p->csv;
-    piece->records = p->records;
-    piece->json = p->json;
-    piece->nulls = p->nulls;
+    piece->header = p->list->header && offset == 0 && file->format == 0;
+    piece->csv = p->list->csv;
+    piece->records = p->list->records;
+    piece->json = input_list_json(p->list);
+    piece->nulls = p->list->nulls;
     return 0;
 }
 
@@ -452,7 +439,7 @@ static int add_piece_to_split(struct split_builder *p, const struct input_file *
 {
     const uint64_t most = file->remote != NULL ? SPLIT_OBJECTS_MAX : SPLIT_FILES_MAX;
     const uint64_t runs = file->columns != NULL ? file->columns->count : 0;
-    const bool fits = !p->apart && p->split_count > 0 && p->used_pieces < most &&
+    const bool fits = !p->list->apart && p->split_count > 0 && p->used_pieces < most &&
                       p->used_runs + runs <= COLUMN_RUNS_MAX && p->used_bytes <= p->split_bytes &&
                       bytes <= p->split_bytes - p->used_bytes;
     int r = fits ? 0 : begin_split(p);
@@ -490,7 +477,7 @@ static bool is_empty(const struct input_file *file)
 /* Adds a whole file; an empty one is left out. */
 static int add_whole_file(struct split_builder *p, const struct input_file *file)
 {
-    return is_empty(file) && !p->apart ? 0 : add_uncut_file(p, file);
+    return is_empty(file) && !p->list->apart ? 0 : add_uncut_file(p, file);
 }
 
 /* The number of pieces of a file, none over 1.1 times the target: the tenth avoids a tiny last
@@ -530,7 +517,7 @@ static int split_frames(struct split_builder *p, const struct input_file *file)
         start = scan.at;
         next = start - start % length + length;
     }
-    frame_scan_close(&scan);
+    input_source_close(&scan.source);
     return r == 0 ? add_frames(p, file, start, file->size) : r;
 }
 
@@ -570,7 +557,7 @@ static int split_csv(struct split_builder *p, const struct input_file *file)
     const uint64_t pieces = count_pieces(p, file);
     if (file->compression != COMPRESSION_NONE || pieces == 1) return add_whole_file(p, file);
     struct csv_splitter c = {.builder = p, .file = file, .length = file->size / pieces};
-    c.quotes = csv_scan_begin(p->csv);
+    c.quotes = csv_scan_begin(p->list->csv);
     const struct split_piece whole = split_whole_file(file);
     struct input_stream s = {.open = false};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
@@ -604,8 +591,9 @@ static uint64_t group_bytes(const struct input_list *list, uint32_t group)
 
 /* Checks that the columns can be read, and chooses the size of splits of their files so that all
  * have about the same. */
-static int plan_column_splits(struct split_builder *p, const struct input_list *list)
+static int plan_column_splits(struct split_builder *p)
 {
+    const struct input_list *list = p->list;
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < list->layout->count; i++) {
         const char *problem = list->schema->columns[list->layout->columns[i].field].problem;
@@ -630,13 +618,14 @@ static bool is_next_split(const struct split_builder *p, const struct input_file
     const uint64_t most = file == NULL           ? UINT64_MAX
                           : file->remote != NULL ? SPLIT_OBJECTS_MAX
                                                  : SPLIT_FILES_MAX;
-    return p->split_count == 0 || (file != NULL && p->apart) || p->used_pieces >= most ||
+    return p->split_count == 0 || (file != NULL && p->list->apart) || p->used_pieces >= most ||
            (p->done_bytes + bytes / 2) / p->split_bytes != p->column_split;
 }
 
 /* Pieces of files of columns: neighbours in the same split are one. */
-static int split_columns(struct split_builder *p, const struct input_list *list, uint64_t file)
+static int split_columns(struct split_builder *p, uint64_t file)
 {
+    const struct input_list *list = p->list;
     const struct column_schema *schema = list->schema;
     const uint32_t start = schema->starts[file], end = schema->starts[file + 1];
     uint64_t rows = 0;
@@ -667,7 +656,7 @@ static int split_file(struct split_builder *p, const struct input_file *file)
 {
     const bool whole = file->detect || (file->remote != NULL && !file->remote->ranges);
     if (file->size == 0 || whole) return add_whole_file(p, file);
-    if (p->csv != 0) return split_csv(p, file);
+    if (p->list->csv != 0) return split_csv(p, file);
     if (file->compression != COMPRESSION_NONE) return split_frames(p, file);
     const uint64_t pieces = count_pieces(p, file);
     const uint64_t length = file->size / pieces, longer = file->size % pieces;
@@ -720,19 +709,11 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
                      struct splits *out, struct glint_error *error,
                      int (*add)(struct split_builder *p, const struct input_file *file))
 {
-    struct split_builder p = {.env = env,
-                              .error = error,
-                              .split_bytes = split_bytes,
-                              .header = list->header,
-                              .apart = list->apart,
-                              .csv = list->csv,
-                              .records = list->records,
-                              .json = input_list_json(list),
-                              .nulls = list->nulls};
-    int r = list->has_columns ? plan_column_splits(&p, list) : 0;
+    struct split_builder p = {.env = env, .error = error, .split_bytes = split_bytes, .list = list};
+    int r = list->has_columns ? plan_column_splits(&p) : 0;
     if (p.split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
     for (uint64_t i = 0; r == 0 && i < list->count; i++)
-        r = list->has_columns ? split_columns(&p, list, i) : add(&p, &list->files[i]);
+        r = list->has_columns ? split_columns(&p, i) : add(&p, &list->files[i]);
     if (r == 0) r = finish_splits(&p, out);
     split_builder_fini(&p);
     return r;
@@ -833,9 +814,9 @@ static int split_by_lines(struct line_splitter *c, struct env *env, uint8_t *blo
     while (r == 0 && !s.ended) {
         const uint64_t offset = s.at;
         const int64_t n = input_stream_read(&s, block, READ_BLOCK_BYTES);
-        r = n < 0                  ? (int)n
-            : c->builder->csv != 0 ? split_records_block(c, block, (uint32_t)n, offset)
-                                   : split_block(c, block, (uint32_t)n, offset, index);
+        r = n < 0                        ? (int)n
+            : c->builder->list->csv != 0 ? split_records_block(c, block, (uint32_t)n, offset)
+                                         : split_block(c, block, (uint32_t)n, offset, index);
     }
     if (r == 0) r = input_stream_check_unchanged(&s);
     if (r == 0) r = split_remainder(c, s.at);
@@ -847,12 +828,7 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
                          struct splits *out, struct glint_error *error)
 {
     assert(lines > 0);
-    struct split_builder p = {.error = error,
-                              .header = list->header,
-                              .csv = list->csv,
-                              .records = list->records,
-                              .json = input_list_json(list),
-                              .nulls = list->nulls};
+    struct split_builder p = {.error = error, .list = list};
     uint8_t *block = mem_alloc(READ_BLOCK_BYTES);
     uint32_t *index = mem_alloc(2 * (BATCH_ROWS_MAX + NEWLINES_SLACK) * sizeof *index);
     int r = block != NULL && index != NULL ? 0 : error_no_memory(error);

@@ -2,11 +2,56 @@
  * open elements, so their depth is limited, and limits the expansion of entities. */
 #include "engine/input/xml_elements.h"
 
-#include "engine/input/xml_library.h"
+#include "engine/base/shared_library.h"
 
 #include <assert.h>
+#include <expat.h>
 #include <limits.h>
 #include <string.h>
+
+/* ---- expat is loaded for the first document */
+
+#define XML_FUNCTIONS(X)                                                                           \
+    X(XML_ExpatVersion)                                                                            \
+    X(XML_Parse)                                                                                   \
+    X(XML_ParserCreate)                                                                            \
+    X(XML_ParserFree)                                                                              \
+    X(XML_SetCharacterDataHandler)                                                                 \
+    X(XML_SetElementHandler)                                                                       \
+    X(XML_SetStartDoctypeDeclHandler)                                                              \
+    X(XML_SetUserData)                                                                             \
+    X(XML_StopParser)
+
+static struct {
+#define MEMBER(name) __typeof__(&name) name;
+    XML_FUNCTIONS(MEMBER)
+#undef MEMBER
+} expat;
+
+#define SYMBOL(function) {#function, offsetof(__typeof__(expat), function)},
+static const struct shared_symbol symbols[] = {XML_FUNCTIONS(SYMBOL)};
+
+int xml_library_load(struct glint_error *error)
+{
+    static struct shared_library library = {.names = {"libexpat.so.1"},
+                                            .purpose = "lists of object stores are read with expat",
+                                            .hint =
+                                                "install expat, on Debian: apt install libexpat1",
+                                            .code = GLINT_E_INPUT_URL,
+                                            .symbols = symbols,
+                                            .symbol_count = sizeof symbols / sizeof symbols[0],
+                                            .table = &expat,
+                                            .lock = PTHREAD_MUTEX_INITIALIZER};
+    return shared_library_load(&library, error);
+}
+
+const char *xml_library_version(void)
+{
+    struct glint_error unused = {.code = GLINT_OK};
+    return xml_library_load(&unused) == 0 ? expat.XML_ExpatVersion() + sizeof "expat_" - 1 : NULL;
+}
+
+/* ---- Documents */
 
 #define DEPTH_MAX      8u
 #define XML_NAME_BYTES 40u
@@ -26,7 +71,7 @@ struct document {
 static void stop_parser(struct document *d, int result)
 {
     if (d->result == 0) d->result = result;
-    XML_StopParser(d->xml, XML_FALSE);
+    expat.XML_StopParser(d->xml, XML_FALSE);
 }
 
 static void clear_text(struct document *d)
@@ -98,14 +143,15 @@ int xml_elements_parse(const uint8_t *text, uint64_t size, xml_element_call *ele
     struct document d = {.element = element, .arg = arg};
     struct glint_error unused = {.code = GLINT_OK};
     if (size > INT_MAX || xml_library_load(&unused) != 0) return -1;
-    d.xml = XML_ParserCreate(NULL);
+    d.xml = expat.XML_ParserCreate(NULL);
     if (d.xml == NULL) return -1;
-    XML_SetUserData(d.xml, &d);
-    XML_SetElementHandler(d.xml, on_start, on_end);
-    XML_SetStartDoctypeDeclHandler(d.xml, on_doctype);
-    XML_SetCharacterDataHandler(d.xml, on_text);
-    const bool ok = XML_Parse(d.xml, (const char *)text, (int)size, XML_TRUE) == XML_STATUS_OK;
-    XML_ParserFree(d.xml);
+    expat.XML_SetUserData(d.xml, &d);
+    expat.XML_SetElementHandler(d.xml, on_start, on_end);
+    expat.XML_SetStartDoctypeDeclHandler(d.xml, on_doctype);
+    expat.XML_SetCharacterDataHandler(d.xml, on_text);
+    const bool ok =
+        expat.XML_Parse(d.xml, (const char *)text, (int)size, XML_TRUE) == XML_STATUS_OK;
+    expat.XML_ParserFree(d.xml);
     if (d.result != 0) return d.result;
     return ok ? 0 : -1;
 }

@@ -1,7 +1,9 @@
-/* The texts of the elements of a small XML document, such as a store's response. Pure; any thread.
- */
+/* The texts of the elements of a small XML document, such as a store's response, by expat, which
+ * stays loaded. Any thread. */
 #ifndef GLINT_INPUT_XML_ELEMENTS_H
 #define GLINT_INPUT_XML_ELEMENTS_H
+
+#include "engine/base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +23,10 @@ struct xml_element {
 /* A result that is not 0 ends the document. */
 typedef int xml_element_call(void *arg, const struct xml_element *element);
 
+/* Returns 0 or error->code, INPUT_URL: expat is missing. */
+int xml_library_load(struct glint_error *error);
+/* NULL: it is missing. */
+const char *xml_library_version(void);
 /* Calls `element` for each element at its end, until one returns non-zero, which is returned. 0 at
  * the end; -1: it is no such document, or expat is missing. Takes at most 16 times the size of the
  * document in memory. */

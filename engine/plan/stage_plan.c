@@ -253,79 +253,90 @@ uint32_t stage_plan_task_count(const struct stage_plan *s)
 /* ---- Splits of a partition, in the same order in which the executor's pipeline reads them */
 
 struct partition_visit {
-    struct glint_rdd *rdd;
-    uint32_t first, end; /* partitions of rdd still to visit */
+    const void *node;
+    uint32_t first, end; /* partitions of the node still to visit */
 };
 
-struct visit_stack {
-    struct partition_visit *items;
-    uint64_t count, capacity;
-};
-
-static bool push_partition_visit(struct visit_stack *s, struct glint_rdd *rdd, uint32_t first,
-                                 uint32_t end)
+bool partition_walk_add(struct partition_walk *w, const void *node, uint32_t first, uint32_t end)
 {
-    if (!array_reserve(&s->items, &s->capacity, s->count + 1, sizeof *s->items)) return false;
-    s->items[s->count++] = (struct partition_visit){rdd, first, end};
+    if (!array_reserve(&w->items, &w->capacity, w->count + 1, sizeof *w->items)) return false;
+    w->items[w->count++] = (struct partition_visit){node, first, end};
     return true;
 }
 
-static bool visit_next_partition(struct visit_stack *s, struct packer *p, uint64_t *count)
+bool partition_walk_next(struct partition_walk *w, const void **out_node, uint32_t *out_partition)
 {
-    struct partition_visit *top = &s->items[s->count - 1];
-    if (top->first == top->end) {
-        s->count--;
-        return true;
+    while (w->count > 0 && w->items[w->count - 1].first == w->items[w->count - 1].end) w->count--;
+    if (w->count == 0) return false;
+    *out_node = w->items[w->count - 1].node;
+    *out_partition = w->items[w->count - 1].first++;
+    return true;
+}
+
+uint32_t op_find_parent_partitions(const struct op_partitions *n, uint32_t partition,
+                                   struct parent_partitions out[2])
+{
+    out[0] = (struct parent_partitions){0, partition, partition + 1};
+    out[1] = (struct parent_partitions){1, partition, partition + 1};
+    switch (n->op->kind) {
+    case OP_SOURCE: return 0;
+    case OP_WIDE: return n->narrow;
+    case OP_UNION:
+        if (n->narrow) return 2; /* the left one is read first */
+        if (partition >= n->left)
+            out[0] = (struct parent_partitions){1, partition - n->left, partition - n->left + 1};
+        return 1;
+    case OP_COALESCE:
+        rdd_coalesce_range(n->left, n->own, partition, &out[0].first, &out[0].end);
+        return 1;
+    case OP_ZIP: /* the right one is read first */
+        out[0].parent = 1;
+        out[1].parent = 0;
+        return 2;
+    case OP_CARTESIAN:
+        out[0] = (struct parent_partitions){1, partition % n->right, partition % n->right + 1};
+        out[1] = (struct parent_partitions){0, partition / n->right, partition / n->right + 1};
+        return 2;
+    default: return 1;
     }
-    struct glint_rdd *rdd = top->rdd;
-    uint32_t partition = top->first++;
-    switch (rdd->op->kind) {
-    case OP_SOURCE:
+}
+
+static bool visit_rdd_partition(struct partition_walk *w, const struct glint_rdd *rdd,
+                                uint32_t partition, struct packer *p, uint64_t *count)
+{
+    const struct op_partitions n = {.op = rdd->op,
+                                    .narrow = rdd->narrow,
+                                    .own = rdd->partitions,
+                                    .left = rdd->parent_count > 0 ? rdd->parents[0]->partitions : 0,
+                                    .right =
+                                        rdd->parent_count > 1 ? rdd->parents[1]->partitions : 0};
+    struct parent_partitions reads[2];
+    bool ok = true;
+    if (rdd->op->kind == OP_SOURCE) {
         pack_bytes(p, rdd->splits[partition]);
         ++*count;
-        return true;
-    case OP_WIDE:
-        return !rdd->narrow || push_partition_visit(s, rdd->parents[0], partition, partition + 1);
-    case OP_UNION: {
-        if (rdd->narrow) /* the left one is read first */
-            return push_partition_visit(s, rdd->parents[1], partition, partition + 1) &&
-                   push_partition_visit(s, rdd->parents[0], partition, partition + 1);
-        uint32_t left = rdd->parents[0]->partitions;
-        struct glint_rdd *parent = rdd->parents[partition < left ? 0 : 1];
-        uint32_t at = partition < left ? partition : partition - left;
-        return push_partition_visit(s, parent, at, at + 1);
     }
-    case OP_COALESCE: {
-        uint32_t first, end;
-        rdd_coalesce_range(rdd->parents[0]->partitions, rdd->partitions, partition, &first, &end);
-        return push_partition_visit(s, rdd->parents[0], first, end);
-    }
-    case OP_ZIP: /* the right one is read first, so it is on top */
-        return push_partition_visit(s, rdd->parents[0], partition, partition + 1) &&
-               push_partition_visit(s, rdd->parents[1], partition, partition + 1);
-    case OP_CARTESIAN: {
-        const uint32_t n = rdd->parents[1]->partitions;
-        return push_partition_visit(s, rdd->parents[0], partition / n, partition / n + 1) &&
-               push_partition_visit(s, rdd->parents[1], partition % n, partition % n + 1);
-    }
-    default: return push_partition_visit(s, rdd->parents[0], partition, partition + 1);
-    }
+    for (uint32_t i = op_find_parent_partitions(&n, partition, reads); ok && i-- > 0;)
+        ok = partition_walk_add(w, rdd->parents[reads[i].parent], reads[i].first, reads[i].end);
+    return ok;
 }
 
 int rdd_encode_partition_splits(struct glint *g, struct glint_rdd *rdd, uint32_t partition,
                                 struct buffer *out)
 {
     assert(partition < rdd->partitions);
-    struct visit_stack s = {NULL, 0, 0};
+    struct partition_walk w = {NULL, 0, 0};
     struct packer body = {.failed = false}, whole = {.failed = false};
     uint64_t count = 0;
-    bool ok = push_partition_visit(&s, rdd, partition, partition + 1);
-    while (ok && s.count > 0) ok = visit_next_partition(&s, &body, &count);
+    const void *node;
+    bool ok = partition_walk_add(&w, rdd, partition, partition + 1);
+    while (ok && partition_walk_next(&w, &node, &partition))
+        ok = visit_rdd_partition(&w, node, partition, &body, &count);
     pack_array(&whole, count);
     if (!ok || body.failed || !buffer_append(&whole.out, body.out.data, body.out.size))
         whole.failed = true;
     packer_fini(&body);
-    mem_free(s.items);
+    mem_free(w.items);
     return packer_finish(&whole, out, &g->error);
 }
 

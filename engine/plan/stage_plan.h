@@ -62,6 +62,31 @@ int stage_plan_encode(const struct stage_plan *s, struct buffer *out, struct gli
 int stage_plan_decode(struct stage_plan *s, struct glint_slice bytes,
                       const struct context_config *registry, struct glint_error *error);
 
+/* A walk from a partition to those that it reads: a stack of nodes of a plan, with ranges of their
+ * partitions. Zeros are empty; free `items` with mem_free. */
+struct partition_walk {
+    struct partition_visit *items;
+    uint64_t count, capacity;
+};
+/* Adds partitions to visit before those that were added earlier. Returns false when out of
+ * memory. */
+bool partition_walk_add(struct partition_walk *w, const void *node, uint32_t first, uint32_t end);
+/* Returns false at the end. */
+bool partition_walk_next(struct partition_walk *w, const void **out_node, uint32_t *out_partition);
+
+/* An operator of a plan: the numbers of partitions of itself and of its parents (0: none). */
+struct op_partitions {
+    const struct op *op;
+    bool narrow;
+    uint32_t own, left, right;
+};
+struct parent_partitions {
+    uint32_t parent, first, end; /* parent 0: the left one */
+};
+/* Sets out[] to what partition p reads of the parents, in the order of reading, and returns how
+ * many there are: none of a source, or of a shuffle. */
+uint32_t op_find_parent_partitions(const struct op_partitions *n, uint32_t partition,
+                                   struct parent_partitions out[2]);
 /* Encodes the splits that partition p of `rdd` reads, in order, as a msgpack array of bins. Returns
  * 0 or NO_MEMORY. The caller frees `out`. */
 int rdd_encode_partition_splits(struct glint *g, struct glint_rdd *rdd, uint32_t partition,

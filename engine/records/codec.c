@@ -2,6 +2,7 @@
 #include "engine/records/codec.h"
 
 #include "engine/base/text.h"
+#include "engine/base/utf8.h"
 #include "engine/records/pack.h"
 
 #include <assert.h>
@@ -46,23 +47,6 @@ static bool append_cell_text(struct buffer *out, const char *text)
     return buffer_append(out, text, strlen(text));
 }
 
-/* Returns the size of the UTF-8 sequence at p, or 0 if it is invalid, overlong or a surrogate. */
-static unsigned utf8_length(const uint8_t *p, const uint8_t *end)
-{
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    const uint8_t c = p[0];
-    if (c < 0x80) return 1;
-    const unsigned n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-    if (c < 0xc0 || c > 0xf4 || (size_t)(end - p) < n) return 0;
-    uint32_t point = c & (0x7fu >> n);
-    for (unsigned i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) return 0;
-        point = point << 6 | (p[i] & 0x3f);
-    }
-    bool surrogate = point >= 0xd800 && point <= 0xdfff;
-    return point < smallest[n] || point > 0x10ffff || surrogate ? 0 : n;
-}
-
 /* Appends a JSON string. With `text` valid UTF-8 is copied and an invalid byte becomes U+FFFD;
  * without it each byte is printed as the code point of the same number. */
 static bool append_json_string(struct buffer *out, const uint8_t *p, uint64_t size, bool text)
@@ -70,7 +54,7 @@ static bool append_json_string(struct buffer *out, const uint8_t *p, uint64_t si
     const uint8_t *end = p + size;
     if (!append_cell_text(out, "\"")) return false;
     while (p < end) {
-        unsigned n = text ? utf8_length(p, end) : *p < 0x80;
+        unsigned n = text ? utf8_size(p, (uint64_t)(end - p)) : *p < 0x80;
         char escaped[8] = "";
         if (n == 0)
             text_format(escaped, sizeof escaped, "\\u%04x", text ? 0xfffdu : (unsigned)*p);

@@ -49,12 +49,6 @@ struct import {
     struct glint_error error;
 };
 
-static bool ends_with(const char *text, const char *ending)
-{
-    const size_t size = strlen(text), more = strlen(ending);
-    return size >= more && strcmp(text + size - more, ending) == 0;
-}
-
 /* The format that the file's name ends with, of those that may be read. Returns the size of the
  * name without .FORMAT; -1: none. */
 static int64_t find_name_ending(const struct import *x, const char *name,
@@ -65,7 +59,7 @@ static int64_t find_name_ending(const struct import *x, const char *name,
         const enum bloom_format format = (enum bloom_format)i;
         if (x->detect ? format == BLOOM_FORMAT_BITS : format != x->format) continue;
         text_format(ending, sizeof ending, ".%s", bloom_format_name(format));
-        if (!ends_with(name, ending)) continue;
+        if (!text_ends_with(name, ending)) continue;
         *out_format = format;
         return (int64_t)(strlen(name) - strlen(ending));
     }

@@ -1,7 +1,7 @@
 /* Arbitrary bytes as what servers answer that give credentials: the first byte says which. */
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
-#include "engine/input/aws_service.h"
+#include "engine/input/aws_credentials.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #define TESTS_SUPPORT_COMPRESS_H
 
 #include "engine/base/mem.h"
-#include "engine/input/decompress.h"
 #include "engine/input/compress.h"
+#include "engine/input/decompress.h"
 
 #include <bzlib.h>
 #include <lz4frame.h>
@@ -22,9 +22,9 @@ static inline int compress_keep(void *arg, const void *data, uint64_t size)
 
 static inline void compress_gzip(const void *data, uint64_t size, struct buffer *out)
 {
-    struct gzip_writer *w = gzip_writer_create(compress_keep, out);
-    if (gzip_writer_write(w, data, size) != 0 || gzip_writer_finish(w) != 0) abort();
-    gzip_writer_destroy(w);
+    struct compressor *w = compressor_create(COMPRESSION_GZIP, compress_keep, out);
+    if (compressor_write(w, data, size) != 0 || compressor_finish(w) != 0) abort();
+    compressor_destroy(w);
 }
 
 /* Appends one frame. */

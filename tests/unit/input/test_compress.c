@@ -8,12 +8,12 @@
 
 static void compress_in_steps(const uint8_t *data, uint64_t size, uint64_t step, struct buffer *out)
 {
-    struct gzip_writer *w = gzip_writer_create(compress_keep, out);
+    struct compressor *w = compressor_create(COMPRESSION_GZIP, compress_keep, out);
     cr_assert_not_null(w);
     for (uint64_t at = 0; at < size; at += step)
-        cr_assert_eq(gzip_writer_write(w, data + at, size - at < step ? size - at : step), 0);
-    cr_assert_eq(gzip_writer_finish(w), 0);
-    gzip_writer_destroy(w);
+        cr_assert_eq(compressor_write(w, data + at, size - at < step ? size - at : step), 0);
+    cr_assert_eq(compressor_finish(w), 0);
+    compressor_destroy(w);
 }
 
 Test(gzip, output_is_the_same_for_any_write_size)
@@ -45,12 +45,12 @@ Test(gzip, output_is_the_same_for_any_write_size)
 static void compress_zstd_in_steps(const uint8_t *data, uint64_t size, uint64_t step,
                                    struct buffer *out)
 {
-    struct zstd_writer *w = zstd_writer_create(compress_keep, out);
+    struct compressor *w = compressor_create(COMPRESSION_ZSTD, compress_keep, out);
     cr_assert_not_null(w);
     for (uint64_t at = 0; at < size; at += step)
-        cr_assert_eq(zstd_writer_write(w, data + at, size - at < step ? size - at : step), 0);
-    cr_assert_eq(zstd_writer_finish(w), 0);
-    zstd_writer_destroy(w);
+        cr_assert_eq(compressor_write(w, data + at, size - at < step ? size - at : step), 0);
+    cr_assert_eq(compressor_finish(w), 0);
+    compressor_destroy(w);
 }
 
 Test(zstd_writer, output_is_the_same_for_any_write_size)
@@ -91,35 +91,35 @@ Test(gzip, sink_error_is_sticky)
     uint8_t *noise = malloc(MIB);
     uint64_t state = 3;
     for (uint64_t i = 0; i < MIB; i++) noise[i] = (uint8_t)test_random(&state);
-    struct gzip_writer *w = gzip_writer_create(refuse, &calls);
-    cr_expect_eq(gzip_writer_write(w, noise, MIB), -28);
-    cr_expect_eq(gzip_writer_write(w, noise, 1), -28);
-    cr_expect_eq(gzip_writer_finish(w), -28);
+    struct compressor *w = compressor_create(COMPRESSION_GZIP, refuse, &calls);
+    cr_expect_eq(compressor_write(w, noise, MIB), -28);
+    cr_expect_eq(compressor_write(w, noise, 1), -28);
+    cr_expect_eq(compressor_finish(w), -28);
     cr_expect_eq(calls, 0, "no call after the error");
-    gzip_writer_destroy(w);
+    compressor_destroy(w);
     free(noise);
     mem_fail_at(1, false);
-    cr_expect_null(gzip_writer_create(refuse, &calls));
+    cr_expect_null(compressor_create(COMPRESSION_GZIP, refuse, &calls));
 }
 
 Test(zstd_writer, failures_are_reported)
 {
     int calls = 1;
     uint8_t *zeros = calloc(1, 3 * MIB);
-    struct zstd_writer *w = zstd_writer_create(refuse, &calls);
-    cr_expect_eq(zstd_writer_write(w, zeros, 3 * MIB), -28);
-    cr_expect_eq(zstd_writer_write(w, zeros, 1), -28);
-    cr_expect_eq(zstd_writer_finish(w), -28);
+    struct compressor *w = compressor_create(COMPRESSION_ZSTD, refuse, &calls);
+    cr_expect_eq(compressor_write(w, zeros, 3 * MIB), -28);
+    cr_expect_eq(compressor_write(w, zeros, 1), -28);
+    cr_expect_eq(compressor_finish(w), -28);
     cr_expect_eq(calls, 0, "no call after the error");
-    zstd_writer_destroy(w);
+    compressor_destroy(w);
     free(zeros);
     w = NULL;
     for (int64_t n = 1; w == NULL; n++) {
         mem_fail_at(n, false);
-        w = zstd_writer_create(refuse, &calls);
+        w = compressor_create(COMPRESSION_ZSTD, refuse, &calls);
         mem_fail_at(0, false);
         cr_expect(w == NULL || n > 2);
     }
-    zstd_writer_destroy(w);
+    compressor_destroy(w);
     cr_expect_eq(mem_live_blocks(), 0);
 }

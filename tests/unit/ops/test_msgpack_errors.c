@@ -173,11 +173,11 @@ static int gzip_write(void *arg, const void *data, uint64_t size)
 static void write_gzip(const char *name, const void *data, uint64_t size)
 {
     struct buffer packed = {NULL, 0, 0};
-    struct gzip_writer *gzip = gzip_writer_create(gzip_write, &packed);
+    struct compressor *gzip = compressor_create(COMPRESSION_GZIP, gzip_write, &packed);
     cr_assert_not_null(gzip);
-    cr_assert_eq(gzip_writer_write(gzip, data, size), 0);
-    cr_assert_eq(gzip_writer_finish(gzip), 0);
-    gzip_writer_destroy(gzip);
+    cr_assert_eq(compressor_write(gzip, data, size), 0);
+    cr_assert_eq(compressor_finish(gzip), 0);
+    compressor_destroy(gzip);
     scratch_write(name, packed.data, packed.size);
     buffer_fini(&packed);
 }

@@ -155,11 +155,11 @@ Test(msgpack_file, gzip_file_is_read)
     struct plan p = {.schema = {GLINT_TEXT, GLINT_BYTES}};
     struct table t = awkward_table(p.schema, 3000);
     struct buffer plain = table_pack(&t, 0, t.count), packed = {NULL, 0, 0};
-    struct gzip_writer *gzip = gzip_writer_create(gzip_write, &packed);
+    struct compressor *gzip = compressor_create(COMPRESSION_GZIP, gzip_write, &packed);
     cr_assert_not_null(gzip);
-    cr_assert_eq(gzip_writer_write(gzip, plain.data, plain.size), 0);
-    cr_assert_eq(gzip_writer_finish(gzip), 0);
-    gzip_writer_destroy(gzip);
+    cr_assert_eq(compressor_write(gzip, plain.data, plain.size), 0);
+    cr_assert_eq(compressor_finish(gzip), 0);
+    compressor_destroy(gzip);
     scratch_write("file.gz", packed.data, packed.size);
     scratch_path("file.gz", p.path);
     plan_expect(make_file, &p, NULL, &t);

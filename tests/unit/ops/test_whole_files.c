@@ -94,10 +94,10 @@ static int append(void *arg, const void *data, uint64_t size)
 static struct buffer compress(const struct buffer *plain)
 {
     struct buffer zipped = {NULL, 0, 0};
-    struct gzip_writer *gzip = gzip_writer_create(append, &zipped);
-    cr_assert_eq(gzip_writer_write(gzip, plain->data, plain->size), 0);
-    cr_assert_eq(gzip_writer_finish(gzip), 0);
-    gzip_writer_destroy(gzip);
+    struct compressor *gzip = compressor_create(COMPRESSION_GZIP, append, &zipped);
+    cr_assert_eq(compressor_write(gzip, plain->data, plain->size), 0);
+    cr_assert_eq(compressor_finish(gzip), 0);
+    compressor_destroy(gzip);
     return zipped;
 }
 
