@@ -80,6 +80,6 @@ int glint_foreach(struct glint_rdd *rdd, const struct glint_function *function,
     if (context_failed(g)) return g->error.code;
     struct action a = {.op = &op_foreach, .rdd = rdd, .fn = function};
     if (plan_check_function(g, &op_foreach, function, rdd->schema) != 0) return g->error.code;
-    a.args = args_encode(g, args, a.fn);
+    a.args = args_encode(g, NULL, args, a.fn);
     return run_action_of_rdd(&a);
 }

@@ -271,7 +271,7 @@ struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_c
                                   .schema = command->record_output ? command->output : lines};
     struct glint_slice files = {NULL, 0};
     if (command->files != NULL) {
-        files = args_encode(rdd->g, command->files, NULL);
+        files = args_encode(rdd->g, NULL, command->files, NULL);
         if (files.data == NULL) return NULL;
     }
     struct packer p = {.failed = false};

@@ -194,7 +194,7 @@ static int run_reduce_with_zero(struct glint_rdd *rdd, const struct op *op,
     if (context_failed(g)) return g->error.code;
     struct action a = {.op = op, .rdd = rdd, .fn = function};
     if (plan_check_function(g, op, function, rdd->schema) != 0) return g->error.code;
-    a.args = args_encode(g, args, a.fn);
+    a.args = args_encode(g, NULL, args, a.fn);
     struct packer p = {.failed = false};
     uint8_t scratch[CODEC_NUMBER_BYTES];
     pack_array(&p, zero != NULL);

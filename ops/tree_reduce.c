@@ -166,7 +166,7 @@ static int run_final_reduce(struct glint_rdd *rdd, const struct tree *t, struct 
     struct action a = {.op = &op_tree_result,
                        .rdd = rdd,
                        .fn = t->function,
-                       .args = args_encode(g, t->args, t->function),
+                       .args = args_encode(g, NULL, t->args, t->function),
                        .params = {p.out.data, p.out.size}};
     if (p.failed) error_no_memory(&g->error);
     const int r = context_failed(g) ? g->error.code : reduce_run(&a, out);

@@ -19,6 +19,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The calls have the env for tests: none here needs it. */
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
 /* ---- Child processes with pipes. */
 
 #define PIPE_BYTES (1 << 18) /* of input and output: fewer switches between the processes */
@@ -62,7 +65,6 @@ static int env_spawn(struct env *env, const char *path, char *const *words, char
 {
     struct env_pipes p;
     int r = env_pipes_open(&p, out);
-    (void)env;
     if (r < 0) return r;
     const struct spawn_program program = {
         .path = path,
@@ -81,7 +83,6 @@ static int env_reap(struct env *env, int pid)
 {
     int status = 0;
     pid_t found;
-    (void)env;
     assert(pid > 1);
     kill(-pid, SIGKILL); /* not reaped: the number is still that of its group */
     child_groups_remove(pid);
@@ -96,7 +97,6 @@ static_assert(ENV_CWD == AT_FDCWD, "ENV_CWD is passed to system calls unchanged"
 
 static uint64_t real_now_ns(struct env *env)
 {
-    (void)env;
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
@@ -104,7 +104,6 @@ static uint64_t real_now_ns(struct env *env)
 
 static int64_t real_wall_ns(struct env *env)
 {
-    (void)env;
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -112,14 +111,12 @@ static int64_t real_wall_ns(struct env *env)
 
 static int real_random(struct env *env, void *out, size_t size)
 {
-    (void)env;
     assert(size <= 256); /* getrandom is never interrupted up to this size */
     return getrandom(out, size, 0) == (ssize_t)size ? 0 : -errno;
 }
 
 static void real_node(struct env *env, struct env_node *out)
 {
-    (void)env;
     memset(out, 0, sizeof *out);
     if (gethostname(out->host, sizeof out->host - 1) != 0) out->host[0] = '\0';
     int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -130,7 +127,6 @@ static void real_node(struct env *env, struct env_node *out)
 
 static int real_open(struct env *env, int dir, const char *name, enum env_open_mode mode)
 {
-    (void)env;
     static const struct {
         int flags;
         mode_t mode;
@@ -152,7 +148,6 @@ static int real_open(struct env *env, int dir, const char *name, enum env_open_m
 
 static int64_t real_pread(struct env *env, int file, void *out, size_t size, uint64_t offset)
 {
-    (void)env;
     ssize_t n;
     do n = pread(file, out, size, (off_t)offset);
     while (n < 0 && errno == EINTR);
@@ -161,7 +156,6 @@ static int64_t real_pread(struct env *env, int file, void *out, size_t size, uin
 
 static int64_t real_write(struct env *env, int file, const void *data, size_t size)
 {
-    (void)env;
     ssize_t n;
     do n = write(file, data, size);
     while (n < 0 && errno == EINTR);
@@ -170,21 +164,18 @@ static int64_t real_write(struct env *env, int file, const void *data, size_t si
 
 static int real_close(struct env *env, int file)
 {
-    (void)env;
     /* Linux has closed the descriptor even if close fails with EINTR: do not retry. */
     return close(file) == 0 || errno == EINTR ? 0 : -errno;
 }
 
 static int real_sync_file(struct env *env, int file)
 {
-    (void)env;
     /* fdatasync also flushes the file's size, which is all that readers need. */
     return fdatasync(file) == 0 ? 0 : -errno;
 }
 
 static int real_sync_dir(struct env *env, int dir)
 {
-    (void)env;
     return fsync(dir) == 0 ? 0 : -errno;
 }
 
@@ -206,7 +197,6 @@ static void stat_from_system(const struct stat *s, struct env_stat *out)
 
 static int real_stat_open(struct env *env, int file, struct env_stat *out)
 {
-    (void)env;
     struct stat s;
     if (fstat(file, &s) != 0) return -errno;
     stat_from_system(&s, out);
@@ -215,7 +205,6 @@ static int real_stat_open(struct env *env, int file, struct env_stat *out)
 
 static int real_stat(struct env *env, const char *path, struct env_stat *out)
 {
-    (void)env;
     struct stat s;
     if (stat(path, &s) != 0) return -errno;
     stat_from_system(&s, out);
@@ -238,7 +227,6 @@ static int read_open_link(int link, char *out, size_t capacity, struct env_stat 
 static int real_read_link(struct env *env, int dir, const char *name, char *out, size_t capacity,
                           struct env_stat *out_stat)
 {
-    (void)env;
     int link = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (link < 0) return -errno;
     int r = read_open_link(link, out, capacity, out_stat);
@@ -248,7 +236,6 @@ static int real_read_link(struct env *env, int dir, const char *name, char *out,
 
 static int real_stat_name(struct env *env, int dir, const char *name, struct env_stat *out)
 {
-    (void)env;
     struct stat s;
     if (fstatat(dir, name, &s, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
     stat_from_system(&s, out);
@@ -257,13 +244,11 @@ static int real_stat_name(struct env *env, int dir, const char *name, struct env
 
 static int real_make_dir(struct env *env, int dir, const char *name, bool only_owner)
 {
-    (void)env;
     return mkdirat(dir, name, only_owner ? 0700 : 0777) == 0 ? 0 : -errno;
 }
 
 static int real_remove(struct env *env, int dir, const char *name, bool is_dir)
 {
-    (void)env;
     return unlinkat(dir, name, is_dir ? AT_REMOVEDIR : 0) == 0 ? 0 : -errno;
 }
 
@@ -286,7 +271,6 @@ int env_rename_noreplace_emulated(int from_dir, const char *from, int to_dir, co
 static int real_rename(struct env *env, int from_dir, const char *from, int to_dir, const char *to,
                        enum env_rename_mode mode)
 {
-    (void)env;
     static const unsigned flags[] = {[ENV_RENAME_NOREPLACE] = RENAME_NOREPLACE,
                                      [ENV_RENAME_EXCHANGE] = RENAME_EXCHANGE,
                                      [ENV_RENAME_REPLACE] = 0};
@@ -316,7 +300,6 @@ static DIR *open_dir_stream(int dir)
 
 static int real_list(struct env *env, int dir, int (*entry)(void *arg, const char *name), void *arg)
 {
-    (void)env;
     DIR *stream = open_dir_stream(dir);
     if (stream == NULL) return -errno;
     int result = 0;
@@ -336,19 +319,16 @@ static int real_list(struct env *env, int dir, int (*entry)(void *arg, const cha
 
 static int real_lock(struct env *env, int file)
 {
-    (void)env;
     return flock(file, LOCK_EX | LOCK_NB) == 0 ? 0 : -errno;
 }
 
 static int real_lock_shared(struct env *env, int file)
 {
-    (void)env;
     return flock(file, LOCK_SH | LOCK_NB) == 0 ? 0 : -errno;
 }
 
 static int64_t real_read(struct env *env, int file, void *out, size_t size)
 {
-    (void)env;
     ssize_t n;
     do n = read(file, out, size);
     while (n < 0 && errno == EINTR);
@@ -357,14 +337,12 @@ static int64_t real_read(struct env *env, int file, void *out, size_t size)
 
 static int real_poll(struct env *env, struct pollfd *files, uint32_t count, int timeout_ms)
 {
-    (void)env;
     int n = poll(files, count, timeout_ms);
     return n >= 0 ? n : errno == EINTR ? 0 : -errno;
 }
 
 static int real_send_datagram(struct env *env, const char *name, const char *text)
 {
-    (void)env;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const size_t size = strlen(name);
     if (size == 0 || size >= sizeof address.sun_path) return -EINVAL;

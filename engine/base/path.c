@@ -4,7 +4,6 @@
 
 #include "engine/base/text.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

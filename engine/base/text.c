@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,46 +120,46 @@ static size_t format_nan_or_infinity(char *out, double value, const char *infini
     return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s0.0", signbit(value) ? "-" : "");
 }
 
-size_t text_format_f64(char *out, double value)
+/* How Python and Java format doubles. */
+struct f64_style {
+    const char *infinity, *nan;
+    int exponent_min, exponent_max; /* of numbers without an exponent, excluding the first */
+    bool java;                      /* 1.0E7, not 1e+07 */
+};
+
+static size_t format_f64(char *out, double value, const struct f64_style *style)
 {
-    if (!isfinite(value) || value == 0) return format_nan_or_infinity(out, value, "inf", "nan");
+    if (!isfinite(value) || value == 0)
+        return format_nan_or_infinity(out, value, style->infinity, style->nan);
     struct decimal d;
     decimal_shortest(fabs(value), &d);
     size_t n = 0;
     if (value < 0) out[n++] = '-';
-    if (d.exponent > -4 && d.exponent <= 16) {
+    if (d.exponent > style->exponent_min && d.exponent <= style->exponent_max) {
         n += format_plain_decimal(out + n, &d);
     } else {
         out[n++] = d.digits[0];
-        if (d.count > 1) out[n++] = '.';
+        if (d.count > 1 || style->java) out[n++] = '.';
+        if (d.count == 1 && style->java) out[n++] = '0';
         memcpy(out + n, d.digits + 1, (size_t)d.count - 1);
         n += (size_t)d.count - 1;
-        n += (size_t)snprintf(out + n, TEXT_NUMBER_MAX - n, "e%+03d", d.exponent - 1);
+        n += (size_t)snprintf(out + n, TEXT_NUMBER_MAX - n, style->java ? "E%d" : "e%+03d",
+                              d.exponent - 1);
     }
     out[n] = '\0';
     return n;
 }
 
+size_t text_format_f64(char *out, double value)
+{
+    static const struct f64_style python = {"inf", "nan", -4, 16, false};
+    return format_f64(out, value, &python);
+}
+
 size_t text_format_f64_java(char *out, double value)
 {
-    if (!isfinite(value) || value == 0)
-        return format_nan_or_infinity(out, value, "Infinity", "NaN");
-    struct decimal d;
-    decimal_shortest(fabs(value), &d);
-    size_t n = 0;
-    if (value < 0) out[n++] = '-';
-    if (d.exponent > -3 && d.exponent <= 7) {
-        n += format_plain_decimal(out + n, &d);
-    } else {
-        out[n++] = d.digits[0];
-        out[n++] = '.';
-        if (d.count == 1) out[n++] = '0';
-        memcpy(out + n, d.digits + 1, (size_t)d.count - 1);
-        n += (size_t)d.count - 1;
-        n += (size_t)snprintf(out + n, TEXT_NUMBER_MAX - n, "E%d", d.exponent - 1);
-    }
-    out[n] = '\0';
-    return n;
+    static const struct f64_style java = {"Infinity", "NaN", -3, 7, true};
+    return format_f64(out, value, &java);
 }
 
 bool text_parse_i64(const uint8_t *data, uint64_t size, int64_t *out)

@@ -55,12 +55,4 @@ int stage_worker_peek_stage(struct line_input *in, uint32_t *out, struct glint_e
 /* Reads records for tasks of this stage, sorted; runs these, and writes what they made. */
 int stage_worker_reduce(struct stage_worker *w, struct line_input *in, struct glint_error *error);
 
-/* Runs one task, whose inputs the executor has. Returns its DONE message, for message_destroy, or
- * NULL with *error set. */
-struct message *stage_worker_run(struct stage_worker *w, uint32_t task, struct glint_error *error);
-/* Writes what the task made as lines. `forwarded`: counters of map tasks, fields with a TAB before
- * each. */
-int stage_worker_emit(struct stage_worker *w, uint32_t task, const struct message *done,
-                      struct glint_slice forwarded, struct glint_error *error);
-
 #endif

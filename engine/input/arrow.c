@@ -27,40 +27,38 @@ static bool parse_number(const char **at, int32_t min, int32_t max, int32_t *out
 static bool parse_unit(char letter, enum arrow_unit *out)
 {
     static const char letters[] = "smun";
-    static const enum arrow_unit units[] = {ARROW_SECONDS, ARROW_MILLIS, ARROW_MICROS, ARROW_NANOS};
     const char *found = letter != '\0' ? strchr(letters, letter) : NULL;
-    if (found != NULL) *out = units[found - letters];
+    if (found != NULL) *out = (enum arrow_unit)(3 * (found - letters));
     return found != NULL;
 }
 
-/* A format of one letter. */
-static bool parse_letter(char letter, struct arrow_field *out)
+/* The formats without parameters. */
+static bool parse_plain(const char *format, struct arrow_field *out)
 {
     static const struct {
-        char letter;
+        const char *format;
         enum arrow_type type;
-    } types[] = {{'n', ARROW_NULL},       {'b', ARROW_BOOL},        {'c', ARROW_I8},
-                 {'C', ARROW_U8},         {'s', ARROW_I16},         {'S', ARROW_U16},
-                 {'i', ARROW_I32},        {'I', ARROW_U32},         {'l', ARROW_I64},
-                 {'L', ARROW_U64},        {'e', ARROW_F16},         {'f', ARROW_F32},
-                 {'g', ARROW_F64},        {'u', ARROW_UTF8},        {'z', ARROW_BINARY},
-                 {'U', ARROW_LARGE_UTF8}, {'Z', ARROW_LARGE_BINARY}};
+    } types[] = {{"n", ARROW_NULL},         {"b", ARROW_BOOL},         {"c", ARROW_I8},
+                 {"C", ARROW_U8},           {"s", ARROW_I16},          {"S", ARROW_U16},
+                 {"i", ARROW_I32},          {"I", ARROW_U32},          {"l", ARROW_I64},
+                 {"L", ARROW_U64},          {"e", ARROW_F16},          {"f", ARROW_F32},
+                 {"g", ARROW_F64},          {"u", ARROW_UTF8},         {"z", ARROW_BINARY},
+                 {"U", ARROW_LARGE_UTF8},   {"Z", ARROW_LARGE_BINARY}, {"vu", ARROW_UTF8_VIEW},
+                 {"vz", ARROW_BINARY_VIEW}, {"tdD", ARROW_DATE32},     {"tdm", ARROW_DATE64},
+                 {"+l", ARROW_LIST},        {"+L", ARROW_LARGE_LIST},  {"+s", ARROW_STRUCT},
+                 {"+m", ARROW_MAP},         {"+r", ARROW_RUN_END}};
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (types[i].letter != letter) continue;
+        if (strcmp(types[i].format, format) != 0) continue;
         out->type = types[i].type;
         return true;
     }
     return false;
 }
 
-/* tdD, ttm, tsu:zone, tDn */
+/* ttm, tsu:zone, tDn */
 static bool parse_time(const char *format, struct arrow_field *out)
 {
     const char kind = format[1], unit = kind != '\0' ? format[2] : '\0';
-    if (kind == 'd' && (unit == 'D' || unit == 'm') && format[3] == '\0') {
-        out->type = unit == 'D' ? ARROW_DATE32 : ARROW_DATE64;
-        return true;
-    }
     if (!parse_unit(unit, &out->unit)) return false;
     if (kind == 's' && format[3] == ':') {
         out->type = ARROW_TIMESTAMP;
@@ -88,44 +86,17 @@ static bool parse_decimal(const char *format, struct arrow_field *out)
     return *at == '\0' && (bits == 32 || bits == 64 || bits == 128 || bits == 256);
 }
 
-static bool parse_nested(const char *format, struct arrow_field *out)
-{
-    static const struct {
-        const char *format;
-        enum arrow_type type;
-    } types[] = {{"+l", ARROW_LIST},
-                 {"+L", ARROW_LARGE_LIST},
-                 {"+s", ARROW_STRUCT},
-                 {"+m", ARROW_MAP},
-                 {"+r", ARROW_RUN_END}};
-    int32_t width;
-    const char *at = format + 3;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        if (strcmp(types[i].format, format) != 0) continue;
-        out->type = types[i].type;
-        return true;
-    }
-    if (strncmp(format, "+w:", 3) != 0 || !parse_number(&at, 0, INT32_MAX, &width)) return false;
-    out->type = ARROW_FIXED_LIST;
-    out->width = (uint32_t)width;
-    return *at == '\0';
-}
-
 static bool parse_format(const char *format, struct arrow_field *out)
 {
     int32_t width;
-    const char *at = format + 2;
-    if (format[0] == '\0') return false;
-    if (format[1] == '\0') return parse_letter(format[0], out);
-    if (strcmp(format, "vu") == 0 || strcmp(format, "vz") == 0) {
-        out->type = format[1] == 'u' ? ARROW_UTF8_VIEW : ARROW_BINARY_VIEW;
-        return true;
-    }
+    if (parse_plain(format, out)) return true;
     if (format[0] == 't') return parse_time(format, out);
     if (format[0] == 'd') return parse_decimal(format, out);
-    if (format[0] == '+') return parse_nested(format, out);
-    if (strncmp(format, "w:", 2) != 0 || !parse_number(&at, 0, INT32_MAX, &width)) return false;
-    out->type = ARROW_FIXED_BINARY;
+    const bool list = strncmp(format, "+w:", 3) == 0;
+    const char *at = format + 2 + list;
+    if ((!list && strncmp(format, "w:", 2) != 0) || !parse_number(&at, 0, INT32_MAX, &width))
+        return false;
+    out->type = list ? ARROW_FIXED_LIST : ARROW_FIXED_BINARY;
     out->width = (uint32_t)width;
     return *at == '\0';
 }

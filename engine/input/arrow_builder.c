@@ -5,7 +5,6 @@
 #include "engine/input/json_line.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,36 +262,29 @@ static bool take_time(struct glint_slice text, uint64_t *at, enum arrow_unit uni
 }
 
 /* Days, or milliseconds of whole days. */
-static const char *put_date(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
+static const char *put_date(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
+                            uint32_t size)
 {
     int64_t days;
     uint64_t at = 0;
     const bool right = take_date(text, &at, &days) && at == text.size;
     const bool small = f->type == ARROW_DATE32;
     if (!right || (small && days != (int32_t)days)) return "it is not a date, such as 2026-01-31";
-    const int32_t value = (int32_t)days;
-    int64_t ms;
-    if (__builtin_mul_overflow(days, (int64_t)86400000, &ms))
+    if (!small && __builtin_mul_overflow(days, (int64_t)86400000, &days))
         return "it is out of the range of its column's type";
-    if (small)
-        memcpy(out, &value, sizeof value);
-    else
-        memcpy(out, &ms, sizeof ms);
+    memcpy(out, &days, size); /* as put_integer */
     return NULL;
 }
 
-static const char *put_time(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
+static const char *put_time(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
+                            uint32_t size)
 {
     int64_t units;
     uint64_t at = 0;
     if (!take_time(text, &at, f->unit, &units) || at != text.size)
         return "it is not a time, such as 12:00:00";
-    const int32_t value = (int32_t)units;
-    assert(f->type == ARROW_TIME64 || value == units);
-    if (f->type == ARROW_TIME32)
-        memcpy(out, &value, sizeof value);
-    else
-        memcpy(out, &units, sizeof units);
+    assert(f->type == ARROW_TIME64 || (int32_t)units == units);
+    memcpy(out, &units, size); /* as put_integer */
     return NULL;
 }
 
@@ -325,9 +317,9 @@ static const char *parse_value(const struct arrow_field *f, struct glint_slice t
     case ARROW_F64: return put_float(f, text, out);
     case ARROW_DECIMAL: return put_decimal(f, text, out);
     case ARROW_DATE32:
-    case ARROW_DATE64: return put_date(f, text, out);
+    case ARROW_DATE64: return put_date(f, text, out, size);
     case ARROW_TIME32:
-    case ARROW_TIME64: return put_time(f, text, out);
+    case ARROW_TIME64: return put_time(f, text, out, size);
     case ARROW_TIMESTAMP: return put_timestamp(f, text, out);
     case ARROW_FIXED_BINARY:
         if (text.size != f->width) return "it has not as many bytes as its column's type";

@@ -368,19 +368,24 @@ static int fetch_sso(struct env *env, const struct aws_sso *sso, struct aws_keys
 
 /* ---- Files */
 
-#define FILE_BYTES_MAX       65536
-#define CREDENTIALS_VARIABLE "AWS_SHARED_CREDENTIALS_FILE"
-#define CONFIG_VARIABLE      "AWS_CONFIG_FILE"
+#define FILE_BYTES_MAX 65536
 
-/* Reads a file of the user's directory .aws; `name` is a variable that names another one. Returns
- * the text, to be freed, or NULL. */
-static char *read_credentials_file(struct env *env, const char *name, const char *file)
+/* A file of the user's directory .aws; the variable names another one. */
+struct aws_file {
+    const char *variable, *name;
+};
+static const struct aws_file credentials_file = {"AWS_SHARED_CREDENTIALS_FILE", "credentials"};
+static const struct aws_file config_file = {"AWS_CONFIG_FILE", "config"};
+
+/* Returns the text, to be freed, or NULL. */
+static char *read_aws_file(struct env *env, const struct aws_file *file)
 {
     char path[PATH_MAX];
-    const char *other = env_variable(name), *home = env_variable("HOME");
+    const char *other = env_variable(file->variable), *home = env_variable("HOME");
     if (other == NULL && home == NULL) return NULL;
-    const bool fits = other != NULL ? text_format(path, sizeof path, "%s", other)
-                                    : text_format(path, sizeof path, "%s/.aws/%s", home, file);
+    const bool fits = other != NULL
+                          ? text_format(path, sizeof path, "%s", other)
+                          : text_format(path, sizeof path, "%s/.aws/%s", home, file->name);
     char *text = fits ? mem_alloc(FILE_BYTES_MAX) : NULL;
     if (text != NULL && env_read_text(env, path, text, FILE_BYTES_MAX)) return text;
     mem_free(text);
@@ -418,10 +423,10 @@ static const char *find_value(char *text, const char *section, const char *key)
 }
 
 /* Copies the value of a key of a file to `out`; "" if there is none. */
-static bool read_value(struct env *env, const char *name, const char *file, const char *section,
+static bool read_value(struct env *env, const struct aws_file *file, const char *section,
                        const char *key, char *out, size_t capacity)
 {
-    char *text = read_credentials_file(env, name, file);
+    char *text = read_aws_file(env, file);
     const bool fits =
         copy_text(out, capacity, text != NULL ? find_value(text, section, key) : NULL);
     mem_free(text);
@@ -429,10 +434,10 @@ static bool read_value(struct env *env, const char *name, const char *file, cons
 }
 
 /* Whether the section has the key; NULL: whether it exists. */
-static bool has_value(struct env *env, const char *name, const char *file, const char *section,
+static bool has_value(struct env *env, const struct aws_file *file, const char *section,
                       const char *key)
 {
-    char *text = read_credentials_file(env, name, file);
+    char *text = read_aws_file(env, file);
     const bool found = text != NULL && find_value(text, section, key) != NULL;
     mem_free(text);
     return found;
@@ -452,18 +457,18 @@ static bool read_region(struct env *env, const char *profile, char *out, size_t 
     if (region == NULL) region = env_variable("AWS_DEFAULT_REGION");
     if (region != NULL) return copy_text(out, capacity, region);
     if (!format_config_section(profile, section, sizeof section) ||
-        !read_value(env, CONFIG_VARIABLE, "config", section, "region", out, capacity))
+        !read_value(env, &config_file, section, "region", out, capacity))
         return false;
     return out[0] != '\0' || copy_text(out, capacity, "us-east-1");
 }
 
 static bool read_profile(struct env *env, const char *profile, struct aws_keys *out)
 {
-    static const char name[] = CREDENTIALS_VARIABLE, file[] = "credentials";
-    return read_value(env, name, file, profile, "aws_access_key_id", out->user, sizeof out->user) &&
-           read_value(env, name, file, profile, "aws_secret_access_key", out->password,
+    static const struct aws_file *const file = &credentials_file;
+    return read_value(env, file, profile, "aws_access_key_id", out->user, sizeof out->user) &&
+           read_value(env, file, profile, "aws_secret_access_key", out->password,
                       sizeof out->password) &&
-           read_value(env, name, file, profile, "aws_session_token", out->token, sizeof out->token);
+           read_value(env, file, profile, "aws_session_token", out->token, sizeof out->token);
 }
 
 /* Whether the profile's credentials come from elsewhere than its keys. */
@@ -475,8 +480,8 @@ static bool has_other_credentials(struct env *env, const char *profile)
     bool found = false;
     if (!format_config_section(profile, section, sizeof section)) return false;
     for (size_t i = 0; !found && i < sizeof keys / sizeof *keys; i++)
-        found = has_value(env, CONFIG_VARIABLE, "config", section, keys[i]) ||
-                has_value(env, CREDENTIALS_VARIABLE, "credentials", profile, keys[i]);
+        found = has_value(env, &config_file, section, keys[i]) ||
+                has_value(env, &credentials_file, profile, keys[i]);
     return found;
 }
 
@@ -494,8 +499,8 @@ static int check_unsigned(struct env *env, const char *profile, struct glint_err
             profile);
     if (!named) return 0;
     if (!format_config_section(profile, section, sizeof section) ||
-        (!has_value(env, CREDENTIALS_VARIABLE, "credentials", profile, NULL) &&
-         !has_value(env, CONFIG_VARIABLE, "config", section, NULL)))
+        (!has_value(env, &credentials_file, profile, NULL) &&
+         !has_value(env, &config_file, section, NULL)))
         return error_set(error, GLINT_E_INPUT_PERMISSION,
                          "name one of ~/.aws/credentials or ~/.aws/config, or unset AWS_PROFILE",
                          "AWS_PROFILE: there is no profile %s", profile);
@@ -552,8 +557,7 @@ static int fetch_role_of_environment(const struct chain *c, struct aws_keys *out
 static bool read_config(const struct chain *c, const char *section, const char *key, char *out,
                         size_t capacity)
 {
-    return read_value(c->env, CONFIG_VARIABLE, "config", section, key, out, capacity) &&
-           out[0] != '\0';
+    return read_value(c->env, &config_file, section, key, out, capacity) && out[0] != '\0';
 }
 
 static int fetch_role_of_profile(const struct chain *c, struct aws_keys *out,
@@ -619,7 +623,7 @@ static int find_keys_of_profile(const struct chain *c, struct aws_keys *out,
     if (out->user[0] != '\0' && out->password[0] != '\0') return 0;
     out->user[0] = '\0';
     text_format(source, sizeof source, "profile %s", c->profile);
-    if (has_value(c->env, CONFIG_VARIABLE, "config", c->section, "web_identity_token_file"))
+    if (has_value(c->env, &config_file, c->section, "web_identity_token_file"))
         return fetch_cached(c, source, fetch_role_of_profile, out, error);
     if (read_sso(c, &sso)) return fetch_cached(c, source, fetch_sso_of_profile, out, error);
     return check_unsigned(c->env, c->profile, error);

@@ -2,9 +2,6 @@
  * against that of the slot. */
 #include "engine/input/column_reader.h"
 
-#include "engine/base/text.h"
-#include "engine/records/task.h"
-
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>

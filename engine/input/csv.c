@@ -3,7 +3,6 @@
 #include "engine/input/csv.h"
 
 #include <assert.h>
-#include <string.h>
 
 #define QUOTE         '"'
 #define FIELD_IS_MARK "a field is the byte 0x1d"

@@ -702,7 +702,7 @@ static int refill_input(struct decompressor *z, struct glint_error *error)
     if (z->file_ended) return 0;
     z->in_at += z->in_size;
     z->in_size = 0;
-    const int64_t n = input_source_read_some(z->source, z->in, IN_BYTES, z->in_at, error);
+    const int64_t n = input_source_read(z->source, z->in, IN_BYTES, z->in_at, error);
     if (n < 0) return (int)n;
     assert((uint64_t)n <= IN_BYTES);
     z->file_ended = n == 0;

@@ -7,9 +7,7 @@
 #include "engine/base/text.h"
 #include "engine/input/format_library.h"
 
-#include <assert.h>
 #include <inttypes.h>
-#include <string.h>
 
 struct bytes {
     const char *data;
@@ -22,8 +20,8 @@ struct bytes {
     }
 
 struct format {
-    struct bytes first, second; /* second.size 0: only the first is compared */
-    bool binary;                /* the head must also contain a NUL byte */
+    struct bytes magic;
+    bool binary; /* the head must also contain a NUL byte */
     const char *name, *hint;
 };
 
@@ -49,13 +47,6 @@ static bool matches_at(const struct bytes *b, const uint8_t *head, uint64_t size
 {
     return b->size == 0 ||
            (size >= (uint64_t)b->at + b->size && memcmp(head + b->at, b->data, b->size) == 0);
-}
-
-static bool is_format(const struct format *f, const uint8_t *head, uint64_t size, bool nul)
-{
-    assert(f->first.size > 0);
-    if (!matches_at(&f->first, head, size) || (f->binary && !nul)) return false;
-    return f->second.size == 0 || matches_at(&f->second, head, size);
 }
 
 uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
@@ -132,7 +123,8 @@ const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool n
     if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
     const uint8_t *nul = size > 0 ? memchr(head, 0, size) : NULL;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (!is_format(&formats[i], head, size, nul != NULL)) continue;
+        if (!matches_at(&formats[i].magic, head, size) || (formats[i].binary && nul == NULL))
+            continue;
         text_format(reason, FORMAT_REASON_BYTES, "it is %s", formats[i].name);
         return formats[i].hint;
     }

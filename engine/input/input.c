@@ -9,7 +9,6 @@
 #include "engine/input/input_source.h"
 #include "engine/input/input_walk.h"
 #include "engine/input/remote_url.h"
-#include "engine/limits.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -23,19 +23,17 @@ struct input_source {
  * errno. */
 enum glint_code input_error_code(int error);
 /* Opens `stored`, or `path` if it is NULL; both are borrowed while open. `remote`: it is a URL, and
- * the object must be this one; NULL: a file. Bytes before `end` will be read, at first. `s` may be
- * uninitialized; call input_source_close in any case. Returns 0 or a code with *error set. */
+ * the object must be this one; NULL: a file. Bytes before `end` will be read, at first;
+ * `cancelled` ends waits for the server (0: none). `s` may be uninitialized; call
+ * input_source_close in any case. Returns 0 or a code with *error set. */
 int input_source_open(struct input_source *s, struct env *env, const char *path, const char *stored,
-                      const struct remote_identity *remote, uint64_t end,
+                      const struct remote_identity *remote, uint64_t end, int cancelled,
                       struct glint_error *error);
 /* The same with a reader of an object, which is destroyed at the end. */
 void input_source_adopt(struct input_source *s, struct env *env, const char *path,
                         struct remote_reader *reader);
-/* Reads up to `size` > 0 bytes at `offset` and returns their number, 0 only at the end, or a code
+/* Reads `size` > 0 bytes at `offset`, fewer only at the end, and returns their number, or a code
  * with *error set. */
-int64_t input_source_read_some(const struct input_source *s, void *out, uint64_t size,
-                               uint64_t offset, struct glint_error *error);
-/* As read_some, but fewer than `size` only at the end. */
 int64_t input_source_read(const struct input_source *s, void *out, uint64_t size, uint64_t offset,
                           struct glint_error *error);
 /* Zeros, a failed open and a second call are fine. */

@@ -7,11 +7,9 @@
 #include "engine/input/format.h"
 #include "engine/input/remote_reader.h"
 #include "engine/input/remote_transfer.h"
-#include "engine/limits.h"
 #include "engine/records/task.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <string.h>
 
 /* ---- What goes wrong here has no consequence: the read asks again. */
@@ -41,10 +39,9 @@ static bool start_ahead(struct input_ahead *a, struct env *env, int cancelled, u
     const uint64_t size = bytes_ahead(a, piece);
     if (size == 0) return true;
     const char *url = piece->stored != NULL ? piece->stored : piece->path;
-    struct remote_reader *r = remote_reader_create(env, url, piece->path);
+    struct remote_reader *r = remote_reader_create(env, url, piece->path, cancelled);
     if (r == NULL) return false;
     remote_reader_expect(r, piece->remote, size);
-    if (cancelled > 0) remote_reader_end_waits_on(r, cancelled);
     if (!remote_reader_start(r, a->group, size)) {
         remote_reader_destroy(r);
         return false;
@@ -195,14 +192,13 @@ static void stream_init(struct input_stream *s, struct env *env, const struct sp
 static int stream_open(struct input_stream *s, struct env *env, struct glint_task *task,
                        const struct split_piece *piece, uint64_t offset, struct glint_error *error)
 {
-    stream_init(s, env, piece, error);
-    int r = input_source_open(&s->source, env, piece->path, piece->stored, piece->remote,
-                              expected_end(piece), error);
-    if (r < 0) return r;
-    s->open = true;
     int cancelled = 0;
-    if (s->source.remote != NULL) r = find_cancel_file(piece, task, &cancelled);
-    if (cancelled > 0) remote_reader_end_waits_on(s->source.remote, cancelled);
+    stream_init(s, env, piece, error);
+    int r = piece->remote != NULL ? find_cancel_file(piece, task, &cancelled) : 0;
+    if (r == 0)
+        r = input_source_open(&s->source, env, piece->path, piece->stored, piece->remote,
+                              expected_end(piece), cancelled, error);
+    s->open = r == 0;
     return r == 0 ? begin_reading(s, offset) : r;
 }
 

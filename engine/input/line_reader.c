@@ -10,7 +10,6 @@
 #include "engine/input/line_reader.h"
 
 #include "engine/base/text.h"
-#include "engine/batch.h"
 #include "engine/input/format.h"
 #include "engine/input/json_line.h"
 
@@ -88,6 +87,17 @@ static uint64_t file_offset(const struct line_reader *l, uint64_t at)
     return l->source.at - (l->fill - at);
 }
 
+/* Where buffer[at] is in the input. */
+static struct glint_origin origin_of(const struct line_reader *l, uint64_t at)
+{
+    const struct split_piece *piece = current_piece(l);
+    return (struct glint_origin){.path = piece->path,
+                                 .offset = file_offset(l, at),
+                                 .compression = (uint8_t)l->source.compression,
+                                 .frames_start = piece->frames_start,
+                                 .piece = piece};
+}
+
 /* Returns the end of the body in the buffer: the piece's last byte, or the end of the buffer. */
 static uint64_t body_end(const struct line_reader *l)
 {
@@ -113,12 +123,7 @@ int line_reader_open(struct line_reader *l, struct glint_task *task, const struc
 /* The record that begins at buffer[at] has no end: most probably because of a quote. */
 static int set_unclosed_quote(struct line_reader *l, uint64_t at)
 {
-    const struct split_piece *piece = current_piece(l);
-    const struct glint_origin o = {.path = piece->path,
-                                   .offset = file_offset(l, at),
-                                   .compression = (uint8_t)piece->compression,
-                                   .frames_start = piece->frames_start,
-                                   .piece = piece};
+    const struct glint_origin o = origin_of(l, at);
     const int64_t line = line_number_at(l->task->env, &o, 0);
     char where[64];
     text_format(where, sizeof where, line > 0 ? ":%" PRId64 : ", byte %" PRId64,
@@ -127,7 +132,7 @@ static int set_unclosed_quote(struct line_reader *l, uint64_t at)
                      "close it, or double it if it is data; or raise --max-line",
                      "%s%s: a quote in the row that begins here is not closed within %" PRIu64
                      " bytes",
-                     piece->path, where, l->task->options->line_bytes_max);
+                     o.path, where, l->task->options->line_bytes_max);
 }
 
 static int set_line_too_long(struct line_reader *l, uint64_t at)
@@ -340,22 +345,23 @@ static int begin_piece(struct line_reader *l)
     return piece->header ? skip_header(l) : 0;
 }
 
-/* Sets *out to a batch whose value column is buffer[at, at + size), with rows from l->line on. */
+/* Sets *out to a batch whose value column is buffer[at, at + size), with rows from l->line on,
+ * which are in row_start and row_end. */
 static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t rows, uint64_t at,
                      uint64_t size)
 {
     assert(rows > 0 && rows <= BATCH_ROWS_MAX);
     assert(at <= l->line && l->line <= at + size && at + size <= l->fill);
-    l->origin = (struct glint_origin){.path = current_piece(l)->path,
-                                      .base = l->buffer + l->line,
-                                      .size = at + size - l->line,
-                                      .offset = file_offset(l, l->line),
-                                      .compression = (uint8_t)l->source.compression,
-                                      .frames_start = current_piece(l)->frames_start,
-                                      .piece = current_piece(l)};
+    l->origin = origin_of(l, l->line);
+    l->origin.base = l->buffer + l->line;
+    l->origin.size = at + size - l->line;
     *out = (struct glint_batch){.rows = rows,
                                 .key = {.type = GLINT_NONE},
-                                .value = {.type = GLINT_TEXT, .base = l->buffer + at, .size = size},
+                                .value = {.type = GLINT_TEXT,
+                                          .base = l->buffer + at,
+                                          .size = size,
+                                          .start = l->row_start,
+                                          .end = l->row_end},
                                 .origin = &l->origin};
     l->task->counters.values[COUNT_ROWS_READ] += rows;
     return 1;
@@ -366,12 +372,10 @@ static int emit_line(struct line_reader *l, uint64_t line_end, struct glint_batc
 {
     const uint64_t size = line_end - l->line;
     if (size > l->task->options->line_bytes_max) return set_line_too_long(l, l->line);
-    emit_rows(l, out, 1, l->line, size);
-    if (size > BATCH_BYTES_MAX) return 1;
     l->row_start[0] = 0;
     l->row_end[0] = (uint32_t)size;
-    out->value.start = l->row_start;
-    out->value.end = l->row_end;
+    emit_rows(l, out, 1, l->line, size);
+    if (size > BATCH_BYTES_MAX) out->value.start = out->value.end = NULL;
     return 1;
 }
 
@@ -417,8 +421,6 @@ static int csv_batch(struct line_reader *l, uint64_t base_at, uint64_t end, stru
     int r = check_lengths(l, base_at, rows);
     if (r < 0) return r;
     emit_rows(l, out, rows, base_at, l->row_end[rows - 1]);
-    out->value.start = l->row_start;
-    out->value.end = l->row_end;
     l->line = row;
     return 1;
 }
@@ -449,8 +451,6 @@ static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *
     int r = check_lengths(l, base_at, found.count);
     if (r < 0) return r;
     emit_rows(l, out, found.count, base_at, l->row_end[found.count - 1]);
-    out->value.start = l->row_start;
-    out->value.end = l->row_end;
     out->value.lines = lines ? l->row_start : NULL;
     l->line = next;
     return 1;

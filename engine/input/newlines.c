@@ -18,9 +18,6 @@ static inline uint64_t newlines_valid_mask(uint32_t at, uint32_t to)
     return to - at >= NEWLINES_CHUNK ? UINT64_MAX : (UINT64_C(1) << (to - at)) - 1;
 }
 
-static newlines_index newlines_index_avx2(void);
-static newlines_index newlines_index_avx512(void);
-
 /* ---- Finds newlines 64 bytes at a time. A chunk's bit mask is converted into offsets without a
  * branch per line: a loop over its bits would mispredict about once per chunk. Whole groups of
  * offsets are stored, enough for a chunk of typical lines; the next chunk overwrites the excess. */
@@ -65,7 +62,7 @@ AVX2 static void starts_avx2(const uint32_t *end, uint32_t count, uint32_t *star
 }
 
 AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint32_t to,
-                                              uint32_t *out_start, uint32_t *out_end)
+                                       uint32_t *out_start, uint32_t *out_end)
 {
     assert(from <= to);
     uint32_t count = 0, at = from;
@@ -98,8 +95,8 @@ AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint3
 
 /* Compresses the numbers 0..63 by the mask and stores them as offsets, 8 at a time; a chunk of
  * typical lines has at most 8. */
-AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bits,
-                                            uint32_t at, uint32_t count)
+AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bits, uint32_t at,
+                                     uint32_t count)
 {
     const __m512i numbers = _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, //
                                              0x2f2e2d2c2b2a2928, 0x2726252423222120, //
@@ -122,7 +119,7 @@ AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bi
 }
 
 AVX512 static struct newlines index_avx512(const uint8_t *base, uint32_t from, uint32_t to,
-                                                  uint32_t *out_start, uint32_t *out_end)
+                                           uint32_t *out_start, uint32_t *out_end)
 {
     assert(from <= to);
     uint32_t count = 0, at = from;
@@ -141,35 +138,6 @@ AVX512 static struct newlines index_avx512(const uint8_t *base, uint32_t from, u
         at += NEWLINES_CHUNK;
     }
     return (struct newlines){.count = count, .scanned = at < to ? at : to, .any_cr = any_cr != 0};
-}
-
-/* Both return NULL on a CPU or an architecture that does not support them. */
-static newlines_index newlines_index_avx2(void)
-{
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                   __builtin_cpu_supports("popcnt")
-               ? index_avx2
-               : NULL;
-}
-
-static newlines_index newlines_index_avx512(void)
-{
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                   __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt")
-               ? index_avx512
-               : NULL;
-}
-
-#else
-
-static newlines_index newlines_index_avx2(void)
-{
-    return NULL;
-}
-
-static newlines_index newlines_index_avx512(void)
-{
-    return NULL;
 }
 
 #endif
@@ -235,9 +203,19 @@ newlines_index newlines_index_for_level(enum newlines_level level)
 {
     switch (level) {
     case NEWLINES_SCALAR: return index_scalar;
-    case NEWLINES_AVX2: return newlines_index_avx2();
-    case NEWLINES_AVX512: return newlines_index_avx512();
-    default: assert(level == NEWLINES_LEVELS); return NULL;
+#if defined(__x86_64__)
+    case NEWLINES_AVX2:
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                       __builtin_cpu_supports("popcnt")
+                   ? index_avx2
+                   : NULL;
+    case NEWLINES_AVX512:
+        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+                       __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt")
+                   ? index_avx512
+                   : NULL;
+#endif
+    default: assert(level <= NEWLINES_LEVELS); return NULL;
     }
 }
 

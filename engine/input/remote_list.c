@@ -4,8 +4,6 @@
 #include "engine/base/text.h"
 #include "engine/input/format.h"
 #include "engine/input/input_walk.h"
-#include "engine/input/remote_reader.h"
-#include "engine/input/remote_target.h"
 #include "engine/input/remote_transfer.h"
 #include "engine/input/remote_writer.h"
 #include "engine/input/xml_elements.h"
@@ -367,14 +365,6 @@ static int record_failed_url(struct input_walk *w, const char *name, const struc
     return input_record_bad_path(w, e->code, name, e->cause + (prefixed ? n + 2 : 0), hint);
 }
 
-static struct remote_reader *create_reader(struct input_walk *w, const char *url, const char *name)
-{
-    struct remote_reader *reader = remote_reader_create(w->env, url, name);
-    if (reader != NULL && w->list->cancelled > 0)
-        remote_reader_end_waits_on(reader, w->list->cancelled);
-    return reader;
-}
-
 /* Returns 1, or NO_MEMORY. */
 static int set_identity(struct input_walk *w, const struct remote_identity *identity,
                         struct input_file *file)
@@ -415,7 +405,7 @@ static int identify_object(struct input_walk *w, struct remote_reader *reader, c
 static int identify_url(struct input_walk *w, const char *url, const char *name, bool quiet,
                         struct input_file *file, enum glint_code *out_code)
 {
-    struct remote_reader *reader = create_reader(w, url, name);
+    struct remote_reader *reader = remote_reader_create(w->env, url, name, w->list->cancelled);
     if (reader == NULL) return error_no_memory(w->error);
     const int r = identify_object(w, reader, url, name, quiet, file, out_code);
     remote_reader_destroy(reader);
@@ -572,7 +562,7 @@ static bool is_listed_whole(const struct url_list *l, const struct url_entry *e)
 static void start_entry(struct url_list *l, struct url_entry *e)
 {
     if (is_listed_whole(l, e) || l->group == NULL) return;
-    e->reader = create_reader(l->walk, e->url, e->url);
+    e->reader = remote_reader_create(l->walk->env, e->url, e->url, l->walk->list->cancelled);
     if (e->reader == NULL) return;
     if (e->known) remote_reader_expect(e->reader, &e->identity, FORMAT_HEAD_BYTES);
     remote_reader_start(e->reader, l->group, FORMAT_HEAD_BYTES);

@@ -10,7 +10,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/input/remote_target.h"
-#include "engine/input/remote_transfer.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -43,13 +42,15 @@ struct remote_reader {
 
 static atomic_uint ahead_count; /* of this process, over its tasks */
 
-struct remote_reader *remote_reader_create(struct env *env, const char *url, const char *name)
+struct remote_reader *remote_reader_create(struct env *env, const char *url, const char *name,
+                                           int cancelled)
 {
     struct remote_reader *r = mem_zalloc(sizeof *r);
     if (r == NULL) return NULL;
     r->env = env;
     r->url = url;
     r->name = name;
+    r->retry.cancelled = cancelled;
     return r;
 }
 
@@ -59,11 +60,6 @@ void remote_reader_expect(struct remote_reader *r, const struct remote_identity 
     r->known = true;
     r->identity = *identity;
     r->expected_end = end;
-}
-
-void remote_reader_end_waits_on(struct remote_reader *r, int cancelled)
-{
-    r->retry.cancelled = cancelled;
 }
 
 static void end_request(struct remote_reader *r)

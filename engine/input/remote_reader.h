@@ -33,9 +33,10 @@ bool hdfs_status_parse(const uint8_t *text, uint64_t size, struct listed_object 
 struct remote_reader;
 struct remote_session; /* a group: remote_transfer.h */
 
-/* `url` and `name` (as messages show it) are borrowed until destroy. Returns NULL when out of
- * memory. */
-struct remote_reader *remote_reader_create(struct env *env, const char *url, const char *name);
+/* `url` and `name` (as messages show it) are borrowed until destroy. Reads end with INTERRUPTED
+ * when the descriptor `cancelled` is readable; 0: none. Returns NULL when out of memory. */
+struct remote_reader *remote_reader_create(struct env *env, const char *url, const char *name,
+                                           int cancelled);
 /* Finds out what the object is, unless it is expected to be something, and reads its first bytes:
  * at most `size` of them. Returns their number, or a code with *error set. */
 int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t size,
@@ -46,11 +47,9 @@ bool remote_identity_is_directory(const struct remote_identity *identity);
  * once. */
 void remote_reader_expect(struct remote_reader *r, const struct remote_identity *identity,
                           uint64_t end);
-/* Reads end with INTERRUPTED when the descriptor is readable. */
-void remote_reader_end_waits_on(struct remote_reader *r, int cancelled);
 /* Sends the first request now, with the group's others, for `size` > 0 bytes from 0 on; its
  * response is read later. Returns false if it was not sent: REMOTE_AHEAD_MAX requests of this
- * process are under way so, or it failed. Call it after remote_reader_expect and _end_waits_on;
+ * process are under way so, or it failed. Call it after remote_reader_expect;
  * `group` is borrowed until destroy. */
 bool remote_reader_start(struct remote_reader *r, struct remote_session *group, uint64_t size);
 /* Reads the first bytes, at most `size` of them, and keeps them for the reads. Returns their

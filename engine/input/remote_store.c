@@ -13,22 +13,144 @@
 #define QUERY_BYTES     (3 * S3_UPLOAD_ID_BYTES + 3 * S3_KEY_BYTES)
 #define REPLY_BYTES_MAX (64 * KIB)
 
+/* ---- Replies (s3_reply.h). Amazon sends white space before a document while it completes an
+ * upload, so that the connection stays open. */
+
+/* Copies a text that is sent back in a later request. Returns false, with *out empty, if it is
+ * unusable. */
+static bool copy_id(char *out, size_t capacity, const struct xml_element *e)
+{
+    const bool usable = e->size > 0 && !e->too_long && text_format(out, capacity, "%s", e->text) &&
+                        text_is_printable(out);
+    if (!usable) out[0] = '\0';
+    return usable;
+}
+
+static void copy_shown(char *out, size_t capacity, const struct xml_element *e)
+{
+    text_format(out, capacity, "%s", e->text);
+    text_make_printable(out);
+}
+
+static int on_reply_element(void *arg, const struct xml_element *e)
+{
+    static const struct {
+        const char *root;
+        enum s3_reply_kind kind;
+    } kinds[] = {{"Error", S3_ERROR},
+                 {"InitiateMultipartUploadResult", S3_UPLOAD_CREATED},
+                 {"CompleteMultipartUploadResult", S3_UPLOAD_COMPLETED}};
+    struct s3_reply *reply = arg;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(e->root, kinds[i].root) == 0) reply->kind = kinds[i].kind;
+    if (reply->kind == S3_NOTHING) return -1;
+    if (xml_element_is(e, NULL, "UploadId") && reply->kind == S3_UPLOAD_CREATED &&
+        !copy_id(reply->upload_id, sizeof reply->upload_id, e))
+        return -1;
+    if (xml_element_is(e, NULL, "Code") && reply->kind == S3_ERROR)
+        copy_shown(reply->code, sizeof reply->code, e);
+    if (xml_element_is(e, NULL, "Message") && reply->kind == S3_ERROR)
+        copy_shown(reply->message, sizeof reply->message, e);
+    return 0;
+}
+
+void s3_reply_parse(const uint8_t *text, uint64_t size, struct s3_reply *out)
+{
+    memset(out, 0, sizeof *out);
+    while (size > 0 && strchr(" \t\r\n", *text) != NULL && *text != '\0') text++, size--;
+    const int r = xml_elements_parse(text, size, on_reply_element, out);
+    if (r != 0 || (out->kind == S3_UPLOAD_CREATED && out->upload_id[0] == '\0'))
+        out->kind = S3_NOTHING;
+    assert(out->kind != S3_UPLOAD_CREATED || out->upload_id[0] != '\0');
+}
+
+bool s3_code_is_passing(const char *code)
+{
+    static const char *const passing[] = {"InternalError",    "ServiceUnavailable", "SlowDown",
+                                          "OperationAborted", "RequestTimeout",     "Throttling"};
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (strcmp(code, passing[i]) == 0) return true;
+    return false;
+}
+
+struct uploads_page {
+    bool is_list, truncated;
+    struct s3_upload upload; /* that is being read */
+    struct s3_uploads_marker *next;
+    s3_upload_call *entry;
+    void *arg;
+};
+
+static int end_upload(struct uploads_page *p)
+{
+    if (p->upload.key[0] == '\0' || p->upload.upload_id[0] == '\0') return -1;
+    const int r = p->entry(p->arg, &p->upload);
+    memset(&p->upload, 0, sizeof p->upload);
+    return r;
+}
+
+/* Returns false if the element has this name and a text that cannot be used. */
+static bool read_id(const struct xml_element *e, const char *parent, const char *name, char *out,
+                    size_t capacity)
+{
+    return !xml_element_is(e, parent, name) || copy_id(out, capacity, e);
+}
+
+static int on_uploads_element(void *arg, const struct xml_element *e)
+{
+    struct uploads_page *p = arg;
+    struct s3_upload *u = &p->upload;
+    p->is_list = strcmp(e->root, "ListMultipartUploadsResult") == 0;
+    if (!p->is_list) return -1;
+    if (!read_id(e, "Upload", "Key", u->key, sizeof u->key) ||
+        !read_id(e, "Upload", "UploadId", u->upload_id, sizeof u->upload_id) ||
+        !read_id(e, "Upload", "Initiated", u->initiated, sizeof u->initiated))
+        return -1;
+    if (xml_element_is(e, NULL, "Upload")) return end_upload(p);
+    /* Of the last page they are empty. */
+    if (xml_element_is(e, NULL, "NextKeyMarker") && e->size > 0 &&
+        !copy_id(p->next->key, sizeof p->next->key, e))
+        return -1;
+    if (xml_element_is(e, NULL, "NextUploadIdMarker") && e->size > 0 &&
+        !copy_id(p->next->upload_id, sizeof p->next->upload_id, e))
+        return -1;
+    if (xml_element_is(e, NULL, "IsTruncated")) p->truncated = strcmp(e->text, "true") == 0;
+    return 0;
+}
+
+int s3_uploads_parse(const uint8_t *text, uint64_t size, struct s3_uploads_marker *next,
+                     s3_upload_call *entry, void *arg)
+{
+    struct uploads_page p = {.next = next, .entry = entry, .arg = arg};
+    memset(next, 0, sizeof *next);
+    const int r = xml_elements_parse(text, size, on_uploads_element, &p);
+    if (r != 0) return r;
+    if (!p.is_list || (p.truncated && next->key[0] == '\0')) return -1;
+    if (!p.truncated) memset(next, 0, sizeof *next);
+    return 0;
+}
+
 /* ---- One request, and its repetitions */
 
+#define PARAMETERS_MAX 4
+
 struct call {
-    const char *method, *key, *query;
+    const char *method, *key;
+    /* Of the query: names and values, in the order of the names, in which they are signed. Without
+     * a value there is no such parameter. */
+    const char *parameters[PARAMETERS_MAX][2];
     struct glint_slice content;
     enum s3_reply_kind wanted; /* S3_NOTHING: the status says all */
-    bool may_be_missing;       /* 404 is an answer */
+    bool may_be_missing;       /* 404 is an answer, without a body */
     bool brief;                /* given up after a part of the time */
-    uint64_t size_max;         /* of the response's body */
+    struct buffer *body;       /* gets the response's body; NULL: it is not kept */
+    uint64_t body_max;         /* with `body`: its size */
 };
 
 struct answer {
     long status;
     char etag[REMOTE_VERSION_BYTES]; /* "": none */
     struct s3_reply reply;
-    struct buffer body;
 };
 
 /* Codes of inputs, which requests set, become those of outputs. */
@@ -83,14 +205,13 @@ static bool is_invalid_part(const struct call *call, const struct s3_reply *repl
 
 /* The status and the body of a response that has come. */
 static enum remote_result judge_answer(const struct remote_store *s, const struct call *call,
-                                       const struct remote_transfer *t, struct answer *out,
-                                       struct glint_error *error)
+                                       const struct remote_transfer *t, struct glint_slice body,
+                                       struct answer *out, struct glint_error *error)
 {
     out->status = t->status;
     text_format(out->etag, sizeof out->etag, "%s", t->response.has_etag ? t->response.version : "");
     const bool fine = t->status >= 200 && t->status < 300;
-    if (!fine || call->wanted != S3_NOTHING)
-        s3_reply_parse(out->body.data, out->body.size, &out->reply);
+    if (!fine || call->wanted != S3_NOTHING) s3_reply_parse(body.data, body.size, &out->reply);
     const bool missing = t->status == 404 && strcmp(out->reply.code, "NoSuchBucket") != 0;
     if (call->may_be_missing && (missing || is_invalid_part(call, &out->reply))) {
         out->status = 404;
@@ -100,15 +221,17 @@ static enum remote_result judge_answer(const struct remote_store *s, const struc
     return out->reply.kind == call->wanted ? REMOTE_OK : set_garbled(s, error);
 }
 
+/* Appends the response's body to `body`. */
 static enum remote_result call_once(struct remote_store *s, const struct call *call,
-                                    struct remote_retry *retry, struct answer *out,
+                                    const char *query, struct remote_retry *retry,
+                                    struct buffer *body, struct answer *out,
                                     struct glint_error *error)
 {
     struct remote_transfer t;
     struct remote_request request;
-    out->body.size = 0;
+    const uint64_t before = body->size, max = call->body != NULL ? call->body_max : REPLY_BYTES_MAX;
     memset(&out->reply, 0, sizeof out->reply);
-    if (!remote_target_key(&s->target, call->key, call->query, &request)) {
+    if (!remote_target_key(&s->target, call->key, query, &request)) {
         error_set(error, GLINT_E_INPUT_URL, "use shorter names", "%s: the URL is too long",
                   s->name);
         return REMOTE_FAILED;
@@ -117,36 +240,43 @@ static enum remote_result call_once(struct remote_store *s, const struct call *c
     request.body = call->content.data;
     request.body_size = call->content.size;
     enum remote_result result = remote_transfer_open(&t, s->env, s->name, &request, error);
-    if (result == REMOTE_OK)
-        result = remote_transfer_read_all(&t, call->size_max, NULL, &out->body, error);
-    if (result == REMOTE_OK) result = judge_answer(s, call, &t, out, error);
+    if (result == REMOTE_OK) result = remote_transfer_read_all(&t, before + max, NULL, body, error);
+    const struct glint_slice text = {body->data + before, body->size - before};
+    if (result == REMOTE_OK) result = judge_answer(s, call, &t, text, out, error);
+    if (result != REMOTE_OK || out->status == 404) body->size = before;
     retry->wait_ms = t.retry_after_ms;
     remote_transfer_close(&t);
     return result;
 }
 
-/* Returns 0 with the last response in *out, whose body the caller frees in any case. */
+/* Returns 0 with the last response in *out, which may be NULL. */
 static int call_store(struct remote_store *s, const struct call *call, struct answer *out,
                       struct glint_error *error)
 {
     struct remote_retry retry = {.cancelled = s->target.cancelled};
+    struct buffer unused = {NULL, 0, 0}, *body = call->body != NULL ? call->body : &unused;
+    struct answer ignored;
+    char query[QUERY_BYTES] = "";
+    int r = 1;
+    for (int i = 0; i < PARAMETERS_MAX; i++)
+        if (call->parameters[i][1] != NULL &&
+            !remote_url_add_parameter(query, sizeof query, call->parameters[i][0],
+                                      call->parameters[i][1]))
+            return error_set(error, GLINT_E_OUTPUT_CREATE, NULL, "%s: a query is too long",
+                             s->name);
     remote_retry_begin(&retry, s->env);
-    for (;;) {
+    while (r > 0) {
         struct glint_error problem = {.code = GLINT_OK}, last = {.code = GLINT_OK};
-        const enum remote_result result = call_once(s, call, &retry, out, &problem);
-        if (result == REMOTE_OK) return 0;
-        if (remote_retry_wait(&retry, s->env, result, call->brief)) continue;
-        remote_retry_set_error(&retry, &problem, &last);
-        return set_output_error(&last, error);
+        const enum remote_result result =
+            call_once(s, call, query, &retry, body, out != NULL ? out : &ignored, &problem);
+        if (result == REMOTE_OK) {
+            r = 0;
+        } else if (!remote_retry_wait(&retry, s->env, result, call->brief)) {
+            remote_retry_set_error(&retry, &problem, &last);
+            r = set_output_error(&last, error);
+        }
     }
-}
-
-/* For requests of whose response only the status matters. */
-static int call_plainly(struct remote_store *s, const struct call *call, struct glint_error *error)
-{
-    struct answer answer = {.body = {NULL, 0, 0}};
-    const int r = call_store(s, call, &answer, error);
-    buffer_fini(&answer.body);
+    buffer_fini(&unused);
     return r;
 }
 
@@ -169,33 +299,24 @@ int remote_store_init(struct remote_store *s, struct env *env, const char *url, 
 int remote_store_put(struct remote_store *s, const char *key, struct glint_slice content,
                      struct glint_error *error)
 {
-    const struct call call = {
-        .method = "PUT", .key = key, .query = "", .content = content, .size_max = REPLY_BYTES_MAX};
-    return call_plainly(s, &call, error);
+    const struct call call = {.method = "PUT", .key = key, .content = content};
+    return call_store(s, &call, NULL, error);
 }
 
 int remote_store_get(struct remote_store *s, const char *key, uint64_t size_max, struct buffer *out,
                      struct glint_error *error)
 {
     const struct call call = {
-        .method = "GET", .key = key, .query = "", .may_be_missing = true, .size_max = size_max};
-    struct answer answer = {.body = {NULL, 0, 0}};
-    int r = call_store(s, &call, &answer, error);
-    if (r == 0 && answer.status == 404) r = GLINT_E_INPUT_NOT_FOUND;
-    if (r == 0 && !buffer_append(out, answer.body.data, answer.body.size))
-        r = error_no_memory(error);
-    buffer_fini(&answer.body);
-    return r;
+        .method = "GET", .key = key, .may_be_missing = true, .body = out, .body_max = size_max};
+    struct answer answer;
+    const int r = call_store(s, &call, &answer, error);
+    return r == 0 && answer.status == 404 ? GLINT_E_INPUT_NOT_FOUND : r;
 }
 
 int remote_store_delete(struct remote_store *s, const char *key, struct glint_error *error)
 {
-    const struct call call = {.method = "DELETE",
-                              .key = key,
-                              .query = "",
-                              .may_be_missing = true,
-                              .size_max = REPLY_BYTES_MAX};
-    return call_plainly(s, &call, error);
+    const struct call call = {.method = "DELETE", .key = key, .may_be_missing = true};
+    return call_store(s, &call, NULL, error);
 }
 
 /* ---- Uploads */
@@ -203,50 +324,32 @@ int remote_store_delete(struct remote_store *s, const char *key, struct glint_er
 int remote_store_create_upload(struct remote_store *s, const char *key,
                                char upload_id[S3_UPLOAD_ID_BYTES], struct glint_error *error)
 {
-    /* With =, as it is signed: a parameter without a value is signed as one with an empty one. */
-    const struct call call = {.method = "POST",
-                              .key = key,
-                              .query = "uploads=",
-                              .wanted = S3_UPLOAD_CREATED,
-                              .size_max = REPLY_BYTES_MAX};
-    struct answer answer = {.body = {NULL, 0, 0}};
+    /* Sent with =, as it is signed: as one with an empty value. */
+    const struct call call = {
+        .method = "POST", .key = key, .parameters = {{"uploads", ""}}, .wanted = S3_UPLOAD_CREATED};
+    struct answer answer;
     const int r = call_store(s, &call, &answer, error);
     if (r == 0) memcpy(upload_id, answer.reply.upload_id, S3_UPLOAD_ID_BYTES);
-    buffer_fini(&answer.body);
     return r;
-}
-
-static int set_too_long(const struct remote_store *s, struct glint_error *error)
-{
-    return error_set(error, GLINT_E_OUTPUT_CREATE, NULL, "%s: a query is too long", s->name);
-}
-
-static bool add_parameter(char *query, const char *name, const char *value)
-{
-    return remote_url_add_parameter(query, QUERY_BYTES, name, value);
 }
 
 int remote_store_upload_part(struct remote_store *s, const char *key, const char *upload_id,
                              uint32_t number, struct glint_slice content,
                              struct store_upload_part *out, struct glint_error *error)
 {
-    char query[QUERY_BYTES] = "", digits[TEXT_NUMBER_MAX];
-    struct answer answer = {.body = {NULL, 0, 0}};
+    char digits[TEXT_NUMBER_MAX];
+    struct answer answer;
     const struct call call = {.method = "PUT",
                               .key = key,
-                              .query = query,
-                              .content = content,
-                              .size_max = REPLY_BYTES_MAX};
+                              .parameters = {{"partNumber", digits}, {"uploadId", upload_id}},
+                              .content = content};
     assert(number >= 1 && number <= S3_PARTS_MAX);
     text_format(digits, sizeof digits, "%" PRIu32, number);
-    if (!add_parameter(query, "partNumber", digits) || !add_parameter(query, "uploadId", upload_id))
-        return set_too_long(s, error);
-    int r = call_store(s, &call, &answer, error);
+    const int r = call_store(s, &call, &answer, error);
     if (r == 0 && answer.etag[0] == '\0')
-        r = error_set(error, GLINT_E_OUTPUT_CREATE, "is this an endpoint of S3?",
-                      "%s: the server did not say the ETag of a part", s->name);
+        return error_set(error, GLINT_E_OUTPUT_CREATE, "is this an endpoint of S3?",
+                         "%s: the server did not say the ETag of a part", s->name);
     if (r == 0) memcpy(out->etag, answer.etag, sizeof out->etag);
-    buffer_fini(&answer.body);
     return r;
 }
 
@@ -281,24 +384,20 @@ int remote_store_complete_upload(struct remote_store *s, const char *key, const 
     static const char begin[] = "<CompleteMultipartUpload "
                                 "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
     static const char end[] = "</CompleteMultipartUpload>";
-    char query[QUERY_BYTES] = "";
     struct buffer body = {NULL, 0, 0};
-    struct answer answer = {.body = {NULL, 0, 0}};
+    struct answer answer;
     assert(count >= 1 && count <= S3_PARTS_MAX);
-    if (!add_parameter(query, "uploadId", upload_id)) return set_too_long(s, error);
     bool ok = buffer_append(&body, begin, sizeof begin - 1);
     for (uint32_t i = 0; ok && i < count; i++) ok = append_part(&body, i + 1, parts[i].etag);
     ok = ok && buffer_append(&body, end, sizeof end - 1);
     const struct call call = {.method = "POST",
                               .key = key,
-                              .query = query,
+                              .parameters = {{"uploadId", upload_id}},
                               .content = {body.data, body.size},
                               .wanted = S3_UPLOAD_COMPLETED,
-                              .may_be_missing = true,
-                              .size_max = REPLY_BYTES_MAX};
+                              .may_be_missing = true};
     int r = ok ? call_store(s, &call, &answer, error) : error_no_memory(error);
     if (r == 0 && answer.status == 404) r = GLINT_E_INPUT_NOT_FOUND;
-    buffer_fini(&answer.body);
     buffer_fini(&body);
     return r;
 }
@@ -306,15 +405,12 @@ int remote_store_complete_upload(struct remote_store *s, const char *key, const 
 int remote_store_abort_upload(struct remote_store *s, const char *key, const char *upload_id,
                               struct glint_error *error)
 {
-    char query[QUERY_BYTES] = "";
     const struct call call = {.method = "DELETE",
                               .key = key,
-                              .query = query,
+                              .parameters = {{"uploadId", upload_id}},
                               .may_be_missing = true,
-                              .brief = true,
-                              .size_max = REPLY_BYTES_MAX};
-    if (!add_parameter(query, "uploadId", upload_id)) return set_too_long(s, error);
-    return call_plainly(s, &call, error);
+                              .brief = true};
+    return call_store(s, &call, NULL, error);
 }
 
 /* ---- Lists */
@@ -325,37 +421,31 @@ static int set_no_list(const struct remote_store *s, const char *what, struct gl
                      what);
 }
 
-/* Parameters are in the order of their names, in which they are signed. */
-static bool format_uploads_query(char *query, const char *prefix,
-                                 const struct s3_uploads_marker *from)
-{
-    query[0] = '\0';
-    return (from->key[0] == '\0' || add_parameter(query, "key-marker", from->key)) &&
-           add_parameter(query, "prefix", prefix) &&
-           (from->upload_id[0] == '\0' ||
-            add_parameter(query, "upload-id-marker", from->upload_id)) &&
-           add_parameter(query, "uploads", "");
-}
-
 int remote_store_list_uploads(struct remote_store *s, const char *prefix, s3_upload_call *entry,
                               void *arg, struct glint_error *error)
 {
-    char query[QUERY_BYTES];
     struct s3_uploads_marker from = {.key = ""}, next;
-    struct answer answer = {.body = {NULL, 0, 0}};
-    const struct call call = {
-        .method = "GET", .key = "", .query = query, .size_max = REMOTE_PAGE_BYTES_MAX};
+    struct buffer page = {NULL, 0, 0};
     int r = 0;
     do {
-        if (!format_uploads_query(query, prefix, &from)) r = set_too_long(s, error);
-        if (r == 0) r = call_store(s, &call, &answer, error);
-        if (r == 0) r = s3_uploads_parse(answer.body.data, answer.body.size, &next, entry, arg);
+        const struct call call = {
+            .method = "GET",
+            .key = "",
+            .parameters = {{"key-marker", from.key[0] != '\0' ? from.key : NULL},
+                           {"prefix", prefix},
+                           {"upload-id-marker", from.upload_id[0] != '\0' ? from.upload_id : NULL},
+                           {"uploads", ""}},
+            .body = &page,
+            .body_max = REMOTE_PAGE_BYTES_MAX};
+        page.size = 0;
+        r = call_store(s, &call, NULL, error);
+        if (r == 0) r = s3_uploads_parse(page.data, page.size, &next, entry, arg);
         if (r == -1) r = set_no_list(s, "the response is no list of uploads", error);
         if (r == 0 && next.key[0] != '\0' && memcmp(&next, &from, sizeof next) == 0)
             r = set_no_list(s, "the next page of a list is the same one again", error);
         from = next;
     } while (r == 0 && next.key[0] != '\0');
-    buffer_fini(&answer.body);
+    buffer_fini(&page);
     return r;
 }
 

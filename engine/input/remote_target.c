@@ -7,8 +7,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define REGION_BYTES 64
@@ -100,15 +98,11 @@ static bool append_hadoop_user(struct remote_target *t)
 bool remote_target_query(struct remote_target *t, const char *query, struct remote_request *out)
 {
     assert(t->kind != REMOTE_HTTP);
-    const bool s3 = t->kind == REMOTE_S3;
-    if (s3) refresh_signature(t);
-    *out = (struct remote_request){.url = t->request,
-                                   .no_redirects = s3,
-                                   .same_scheme = true,
-                                   .cancelled = t->cancelled,
-                                   .signature = s3 ? &t->signature : NULL};
-    return text_format(t->request, sizeof t->request, s3 ? "%s/?%s" : "%s?%s", t->base, query) &&
-           (s3 || append_hadoop_user(t));
+    if (t->kind == REMOTE_S3) return remote_target_key(t, "", query, out);
+    *out =
+        (struct remote_request){.url = t->request, .same_scheme = true, .cancelled = t->cancelled};
+    return text_format(t->request, sizeof t->request, "%s?%s", t->base, query) &&
+           append_hadoop_user(t);
 }
 
 bool remote_target_key(struct remote_target *t, const char *key, const char *query,

@@ -3,7 +3,6 @@
  * whose connections several transfers use. */
 #include "engine/input/remote_transfer.h"
 
-#include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/limits.h"
 
@@ -117,6 +116,17 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 
 /* ---- Requests */
 
+/* Options whose values are numbers, and those whose values are texts or other objects. */
+static bool set_number(const struct remote_transfer *t, CURLoption option, long value)
+{
+    return t->curl->easy_setopt(t->session->easy, option, value) == CURLE_OK;
+}
+
+static bool set_pointer(const struct remote_transfer *t, CURLoption option, const void *value)
+{
+    return t->curl->easy_setopt(t->session->easy, option, value) == CURLE_OK;
+}
+
 static bool add_header(struct remote_transfer *t, const char *line)
 {
     struct curl_slist *grown = t->curl->slist_append(t->headers, line);
@@ -136,32 +146,26 @@ static const char *authorities_file(void)
 /* Certificates are checked by default. */
 static bool set_protection(struct remote_transfer *t, const struct remote_request *request)
 {
-    const struct curl_library *c = t->curl;
-    CURL *easy = t->session->easy;
     const bool tls = strncasecmp(request->url, "https:", 6) == 0;
     t->schemes = tls ? "https" : request->same_scheme ? "http" : "http,https";
-    bool ok = c->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, t->schemes) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, request->no_redirects ? 0L : 1L) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_MAXREDIRS, (long)REMOTE_REDIRECTS_MAX) == CURLE_OK;
-    if (request->no_proxy) ok &= c->easy_setopt(easy, CURLOPT_NOPROXY, "*") == CURLE_OK;
-    if (request->use_netrc)
-        ok &= c->easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2) == CURLE_OK;
-    if (authorities_file() != NULL)
-        ok &= c->easy_setopt(easy, CURLOPT_CAINFO, authorities_file()) == CURLE_OK;
+    bool ok = set_pointer(t, CURLOPT_PROTOCOLS_STR, "http,https");
+    ok &= set_pointer(t, CURLOPT_REDIR_PROTOCOLS_STR, t->schemes);
+    ok &= set_number(t, CURLOPT_FOLLOWLOCATION, !request->no_redirects);
+    ok &= set_number(t, CURLOPT_MAXREDIRS, REMOTE_REDIRECTS_MAX);
+    if (request->no_proxy) ok &= set_pointer(t, CURLOPT_NOPROXY, "*");
+    if (request->use_netrc) ok &= set_number(t, CURLOPT_NETRC, CURL_NETRC_OPTIONAL);
+    ok &= set_number(t, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+    if (authorities_file() != NULL) ok &= set_pointer(t, CURLOPT_CAINFO, authorities_file());
     return ok;
 }
 
 /* The secret stays in this process: the request has a signature of it. */
 static bool set_signature(struct remote_transfer *t, const struct remote_signature *s)
 {
-    const struct curl_library *c = t->curl;
-    CURL *easy = t->session->easy;
     if (s == NULL || s->scheme[0] == '\0') return true;
-    bool ok = c->easy_setopt(easy, CURLOPT_AWS_SIGV4, s->scheme) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_USERNAME, s->user) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_PASSWORD, s->password) == CURLE_OK;
+    bool ok = set_pointer(t, CURLOPT_AWS_SIGV4, s->scheme);
+    ok &= set_pointer(t, CURLOPT_USERNAME, s->user);
+    ok &= set_pointer(t, CURLOPT_PASSWORD, s->password);
     ok = ok && add_header(t, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
     return ok && (s->token_header[0] == '\0' || add_header(t, s->token_header));
 }
@@ -170,58 +174,51 @@ static bool set_signature(struct remote_transfer *t, const struct remote_signatu
  * headers that it is told not to send. So it does not wait long for 100 Continue. */
 static bool set_method(struct remote_transfer *t, const struct remote_request *request)
 {
-    const struct curl_library *c = t->curl;
-    CURL *easy = t->session->easy;
     bool ok = true;
     if (request->method == NULL) return true;
     if (strcmp(request->method, "DELETE") != 0) {
         const void *body = request->body != NULL ? request->body : "";
-        ok = c->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_size) ==
-             CURLE_OK;
-        ok &= c->easy_setopt(easy, CURLOPT_POSTFIELDS, body) == CURLE_OK;
-        ok &= c->easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, (long)REMOTE_CONTINUE_MS) ==
-              CURLE_OK;
+        ok = t->curl->easy_setopt(t->session->easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                                  (curl_off_t)request->body_size) == CURLE_OK;
+        ok &= set_pointer(t, CURLOPT_POSTFIELDS, body);
+        ok &= set_number(t, CURLOPT_EXPECT_100_TIMEOUT_MS, REMOTE_CONTINUE_MS);
         ok = ok && add_header(t, "Content-Type: application/octet-stream");
     }
-    return ok && c->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK;
+    return ok && set_pointer(t, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
 static bool set_limits(const struct remote_transfer *t)
 {
-    const struct curl_library *c = t->curl;
-    CURL *easy = t->session->easy;
     const long ms = (long)t->timeout_ms;
-    bool ok = c->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, ms) == CURLE_OK;
+    bool ok = set_number(t, CURLOPT_NOSIGNAL, 1);
+    ok &= set_number(t, CURLOPT_CONNECTTIMEOUT_MS, ms);
     /* One stream per connection: what HTTP/2 adds is of no use here. */
-    ok &= c->easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK;
+    ok &= set_number(t, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
     /* Only a wish: a handle that has a buffer from a transfer that failed keeps it. */
-    c->easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)REMOTE_RECEIVE_BYTES);
+    set_number(t, CURLOPT_BUFFERSIZE, REMOTE_RECEIVE_BYTES);
     return ok;
 }
 
 static bool set_request(struct remote_transfer *t, const struct remote_request *request)
 {
-    const struct curl_library *c = t->curl;
-    CURL *easy = t->session->easy;
     char range[RANGE_BYTES];
-    bool ok = c->easy_setopt(easy, CURLOPT_URL, request->url) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_PATH_AS_IS, request->as_is ? 1L : 0L) == CURLE_OK;
+    bool ok = set_pointer(t, CURLOPT_URL, request->url);
+    ok &= set_number(t, CURLOPT_PATH_AS_IS, request->as_is);
     if (request->to > 0) {
         assert(request->from < request->to);
         text_format(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->from, request->to - 1);
-        ok &= c->easy_setopt(easy, CURLOPT_RANGE, range) == CURLE_OK;
+        ok &= set_pointer(t, CURLOPT_RANGE, range);
     }
     if (request->condition != NULL) ok &= add_header(t, request->condition);
     ok = ok && set_signature(t, request->signature) && set_method(t, request);
-    ok &= c->easy_setopt(easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_USERAGENT, "glint/" GLINT_VERSION) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_ERRORBUFFER, t->problem) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_HEADERDATA, t) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_WRITEDATA, t) == CURLE_OK;
-    ok &= c->easy_setopt(easy, CURLOPT_PRIVATE, t) == CURLE_OK;
+    ok &= set_pointer(t, CURLOPT_HTTPHEADER, t->headers);
+    ok &= set_pointer(t, CURLOPT_USERAGENT, "glint/" GLINT_VERSION);
+    ok &= set_pointer(t, CURLOPT_ERRORBUFFER, t->problem);
+    ok &= t->curl->easy_setopt(t->session->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK;
+    ok &= set_pointer(t, CURLOPT_HEADERDATA, t);
+    ok &= t->curl->easy_setopt(t->session->easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK;
+    ok &= set_pointer(t, CURLOPT_WRITEDATA, t);
+    ok &= set_pointer(t, CURLOPT_PRIVATE, t);
     return ok && set_limits(t) && set_protection(t, request);
 }
 

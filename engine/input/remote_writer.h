@@ -4,9 +4,7 @@
 #define GLINT_INPUT_REMOTE_WRITER_H
 
 #include "engine/base/env.h"
-#include "engine/base/error.h"
 #include "engine/input/remote_store.h"
-#include "engine/input/remote_url.h"
 #include "engine/limits.h"
 #include "engine/records/pack.h"
 

@@ -5,12 +5,10 @@
 #include "engine/input/column_map.h"
 #include "engine/input/csv.h"
 #include "engine/input/format.h"
-#include "engine/input/input.h"
 #include "engine/input/input_stream.h"
 #include "engine/input/json_line.h"
 #include "engine/input/newlines.h"
 #include "engine/input/remote_reader.h"
-#include "engine/input/remote_target.h"
 #include "engine/limits.h"
 #include "engine/records/pack.h"
 
@@ -299,11 +297,8 @@ static int frame_scan_open(struct frame_scan *s, struct env *env, const struct i
                            struct glint_error *error)
 {
     *s = (struct frame_scan){.input = file, .error = error};
-    int r = input_source_open(&s->source, env, file->path, file->stored, file->remote, file->size,
-                              error);
-    if (r == 0 && s->source.remote != NULL && file->cancelled > 0)
-        remote_reader_end_waits_on(s->source.remote, file->cancelled);
-    return r;
+    return input_source_open(&s->source, env, file->path, file->stored, file->remote, file->size,
+                             file->cancelled, error);
 }
 
 /* Returns the number of bytes read, which is less than `size` at the end of the file, or a code. */

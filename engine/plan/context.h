@@ -17,7 +17,6 @@
 #include "engine/records/task.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 
 struct input_list;
 struct saved_output;
@@ -363,13 +362,11 @@ int plan_check_function(struct glint *g, const struct op *op, const struct glint
 /* As glint_arg_broadcast, and sets the broadcast's id. */
 int arg_broadcast_find(struct glint_task *task, const char *name, uint64_t *out_id,
                        struct glint_slice *out);
-/* Encodes arguments (NULL: none) as a msgpack map, freed as memory of context_alloc. Returns data
- * NULL with the error set when out of memory, or if a broadcast in them was destroyed. */
-struct glint_slice args_encode(struct glint *g, const struct glint_args *args,
-                               const struct glint_function *fn);
-/* The same, freed with the RDD, which also keeps the broadcasts. */
-struct glint_slice args_encode_for(struct glint_rdd *rdd, const struct glint_args *args,
-                                   const struct glint_function *fn);
+/* Encodes arguments (NULL: none) as a msgpack map, freed with `rdd`, which also keeps the
+ * broadcasts; without one as memory of context_alloc. Returns data NULL with the error set when out
+ * of memory, or if a broadcast in them was destroyed. */
+struct glint_slice args_encode(struct glint *g, struct glint_rdd *rdd,
+                               const struct glint_args *args, const struct glint_function *fn);
 /* Encodes one value. Returns data NULL with the error set when out of memory. */
 struct glint_slice context_encode_value(struct glint *g, enum glint_type type,
                                         const union glint_value *v);

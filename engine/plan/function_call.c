@@ -147,25 +147,15 @@ static struct glint_slice pack_function_args(struct glint *g, const struct glint
     return s;
 }
 
-struct glint_slice args_encode(struct glint *g, const struct glint_args *args,
-                               const struct glint_function *fn)
+struct glint_slice args_encode(struct glint *g, struct glint_rdd *rdd,
+                               const struct glint_args *args, const struct glint_function *fn)
 {
     struct packer p = {.failed = false};
     struct glint_slice s = pack_function_args(g, args, fn, &p);
-    if (s.data != NULL) s = context_copy_slice(g, s);
+    if (s.data != NULL) s = rdd != NULL ? rdd_copy_slice(rdd, s) : context_copy_slice(g, s);
     packer_fini(&p);
-    return s;
-}
-
-struct glint_slice args_encode_for(struct glint_rdd *rdd, const struct glint_args *args,
-                                   const struct glint_function *fn)
-{
-    struct packer p = {.failed = false};
-    struct glint_slice s = pack_function_args(rdd->g, args, fn, &p);
-    if (s.data != NULL) s = rdd_copy_slice(rdd, s);
-    packer_fini(&p);
-    if (s.data != NULL && !rdd_ref_broadcasts(rdd, args)) {
-        error_no_memory(&rdd->g->error);
+    if (s.data != NULL && rdd != NULL && !rdd_ref_broadcasts(rdd, args)) {
+        error_no_memory(&g->error);
         s.data = NULL;
     }
     return s;

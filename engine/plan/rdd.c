@@ -435,7 +435,7 @@ struct glint_rdd *rdd_create(struct glint *g, const struct rdd_spec *spec)
     rdd->key_partitioned = spec->key_partitioned;
     rdd->partitioner_fixed = spec->partitioner_fixed;
     rdd->fn = fn;
-    rdd->args = args_encode_for(rdd, spec->args, fn);
+    rdd->args = args_encode(rdd->g, rdd, spec->args, fn);
     rdd->params = rdd_copy_slice(rdd, spec->params);
     copy_shuffle_dependency(rdd, &spec->dependency);
     return context_failed(g) ? NULL : rdd; /* after an error the context frees it */
@@ -676,7 +676,8 @@ struct glint_rdd *glint_with_partitioner(struct glint_rdd *rdd,
     shuffle_rdd->partitioner_fixed = true;
     shuffle_rdd->dependency.partitioner = PARTITION_FUNCTION;
     shuffle_rdd->dependency.partition_fn = function;
-    shuffle_rdd->dependency.partition_args = args_encode_for(shuffle_rdd, args, function);
+    shuffle_rdd->dependency.partition_args =
+        args_encode(shuffle_rdd->g, shuffle_rdd, args, function);
     return context_failed(rdd->g) ? NULL : rdd;
 }
 

@@ -10,8 +10,6 @@
 #include <assert.h>
 #include <string.h>
 
-static void broadcast_unref(struct glint *g, struct glint_broadcast *b);
-
 #define FREED_KEPT 1024u
 
 struct rdd_memory {
@@ -19,13 +17,18 @@ struct rdd_memory {
     _Alignas(16) uint8_t bytes[];
 };
 
+/* Zeroed; NULL with the error set. */
+static void *alloc_plan_item(struct glint *g, uint64_t size)
+{
+    void *item = mem_zalloc(size);
+    if (item == NULL) error_no_memory(&g->error);
+    return item;
+}
+
 void *rdd_alloc(struct glint_rdd *rdd, uint64_t size)
 {
-    struct rdd_memory *block = mem_zalloc(sizeof *block + size);
-    if (block == NULL) {
-        error_no_memory(&rdd->g->error);
-        return NULL;
-    }
+    struct rdd_memory *block = alloc_plan_item(rdd->g, sizeof *block + size);
+    if (block == NULL) return NULL;
     block->next = rdd->memory;
     rdd->memory = block;
     return block->bytes;
@@ -63,11 +66,8 @@ static struct glint_rdd *take_oldest_freed(struct glint *g)
 struct glint_rdd *rdd_add(struct glint *g)
 {
     struct glint_rdd *rdd =
-        g->freed_count > FREED_KEPT ? take_oldest_freed(g) : mem_zalloc(sizeof *rdd);
-    if (rdd == NULL) {
-        error_no_memory(&g->error);
-        return NULL;
-    }
+        g->freed_count > FREED_KEPT ? take_oldest_freed(g) : alloc_plan_item(g, sizeof *rdd);
+    if (rdd == NULL) return NULL;
     rdd->g = g;
     rdd->id = g->next_rdd++;
     rdd->refs = 1;
@@ -187,12 +187,9 @@ struct glint_broadcast *broadcast_add(struct glint *g)
         g->destroyed_count--;
         memset(b, 0, sizeof *b);
     } else {
-        b = mem_zalloc(sizeof *b);
+        b = alloc_plan_item(g, sizeof *b);
     }
-    if (b == NULL) {
-        error_no_memory(&g->error);
-        return NULL;
-    }
+    if (b == NULL) return NULL;
     b->id = g->next_broadcast++;
     b->refs = 1;
     b->next = g->broadcasts;
@@ -253,11 +250,8 @@ void glint_broadcast_destroy(struct glint *g, struct glint_broadcast *b)
 void glint_begin_scope(struct glint *g)
 {
     if (context_failed(g)) return; /* nothing is made any more */
-    struct plan_scope *s = mem_zalloc(sizeof *s);
-    if (s == NULL) {
-        error_no_memory(&g->error);
-        return;
-    }
+    struct plan_scope *s = alloc_plan_item(g, sizeof *s);
+    if (s == NULL) return;
     *s = (struct plan_scope){.outer = g->scope,
                              .depth = g->scope != NULL ? g->scope->depth + 1 : 1,
                              .first_rdd = g->next_rdd,

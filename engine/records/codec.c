@@ -5,9 +5,7 @@
 #include "engine/base/utf8.h"
 #include "engine/records/pack.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdio.h>
 
 #define SIGN_BIT      ((uint64_t)1 << 63)
 #define CANONICAL_NAN UINT64_C(0x7ff8000000000000)

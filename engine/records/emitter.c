@@ -1,7 +1,6 @@
 /* See emitter.h. The common cases, numbers and borrowed slices, cost one or two stores per row. */
 #include "engine/records/emitter.h"
 
-#include "engine/batch.h"
 #include "engine/records/codec.h"
 
 #include <assert.h>

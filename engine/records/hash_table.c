@@ -3,7 +3,6 @@
 #include "engine/records/hash_table.h"
 
 #include "engine/base/hash.h"
-#include "engine/batch.h"
 #include "engine/records/bytes.h"
 #include "engine/records/codec.h"
 

@@ -9,10 +9,8 @@
 #ifndef GLINT_RECORDS_HASH_TABLE_H
 #define GLINT_RECORDS_HASH_TABLE_H
 
-#include "engine/base/mem.h"
 #include "engine/batch.h"
 #include "engine/glint.h"
-#include "engine/limits.h"
 #include "engine/records/accumulator.h"
 
 #include <stdbool.h>

@@ -124,15 +124,6 @@ static int set_reader_corrupt(struct run_reader *r, const char *what)
     return run_set_corrupt(r->task, r->source, what);
 }
 
-static bool ensure_buffer_capacity(uint8_t **data, uint64_t *capacity, uint64_t size)
-{
-    if (*capacity >= size) return true;
-    mem_free(*data);
-    *data = mem_alloc(size);
-    *capacity = *data != NULL ? size : 0;
-    return *data != NULL;
-}
-
 int run_reader_open(struct run_reader *r, struct glint_task *task, struct run_slice slice)
 {
     struct run_part p = slice.part;
@@ -144,7 +135,7 @@ int run_reader_open(struct run_reader *r, struct glint_task *task, struct run_sl
     r->stored_at = r->raw_at = 0;
     r->records_left = p.records;
     r->at = r->limit = NULL;
-    r->ahead_begin = r->ahead_size = 0;
+    r->ahead_begin = r->ahead.size = 0;
     if (p.records == 0)
         return p.bytes == 0 && p.raw == 0 ? 0 : set_reader_corrupt(r, "invalid index");
     /* A record has at least two bytes, and lz4 compresses at most 255 times: this bounds what a
@@ -163,24 +154,22 @@ static int read_stored_bytes(struct run_reader *r, uint64_t size, const uint8_t 
         *out = r->source->memory + r->part.offset + r->stored_at;
         return 0;
     }
-    uint64_t have = r->ahead_begin + r->ahead_size - r->stored_at;
+    uint64_t have = r->ahead_begin + r->ahead.size - r->stored_at;
     if (have < size) {
         uint64_t most = RUN_BLOCK_HEADER_BYTES + RUN_BLOCK_BYTES;
         uint64_t left = r->part.bytes - r->stored_at, want = left < most ? left : most;
-        assert(size <= most && have <= r->ahead_size);
-        assert(have == 0 || r->ahead_capacity >= want);
-        if (!ensure_buffer_capacity(&r->ahead, &r->ahead_capacity, want))
-            return error_no_memory(&r->task->error);
-        if (have > 0) memmove(r->ahead, r->ahead + (r->stored_at - r->ahead_begin), have);
+        assert(size <= most && have <= r->ahead.size);
+        if (have > 0) memmove(r->ahead.data, r->ahead.data + (r->stored_at - r->ahead_begin), have);
         r->ahead_begin = r->stored_at;
-        r->ahead_size = have;
+        r->ahead.size = have;
         uint64_t more = want - have;
+        if (!buffer_reserve(&r->ahead, more)) return error_no_memory(&r->task->error);
         int e = r->source->read(r->source, r->task, r->part.offset + r->stored_at + have, more,
-                                r->ahead + have);
+                                r->ahead.data + have);
         if (e < 0) return e;
-        r->ahead_size += more;
+        r->ahead.size += more;
     }
-    *out = r->ahead + (r->stored_at - r->ahead_begin);
+    *out = r->ahead.data + (r->stored_at - r->ahead_begin);
     return 0;
 }
 
@@ -192,13 +181,13 @@ static int decompress_block(struct run_reader *r, const uint8_t *payload, struct
         return 0;
     }
     uint64_t most = r->part.raw < RUN_BLOCK_BYTES ? r->part.raw : RUN_BLOCK_BYTES;
-    if (!ensure_buffer_capacity(&r->raw, &r->raw_capacity, most))
-        return error_no_memory(&r->task->error);
-    int n = LZ4_decompress_safe((const char *)payload, (char *)r->raw, (int)b.stored, (int)b.raw);
+    if (!buffer_reserve(&r->raw, most)) return error_no_memory(&r->task->error);
+    int n =
+        LZ4_decompress_safe((const char *)payload, (char *)r->raw.data, (int)b.stored, (int)b.raw);
     if (n < 0 || (uint32_t)n != b.raw)
         return set_reader_corrupt(r, "a block cannot be decompressed");
-    r->at = r->raw;
-    r->limit = r->raw + b.raw;
+    r->at = r->raw.data;
+    r->limit = r->raw.data + b.raw;
     return 0;
 }
 
@@ -236,7 +225,7 @@ static int reread_run_block(struct run_reader *r)
     if (r->source->reread != NULL) r->source->reread(r->source);
     if (r->source->memory != NULL) return first.code;
     r->ahead_begin = r->stored_at;
-    r->ahead_size = 0;
+    r->ahead.size = 0;
     task->error.code = GLINT_OK;
     task->failed_source = NULL;
     int e = read_run_block(r);
@@ -369,8 +358,8 @@ int run_reader_value(struct run_reader *r, struct buffer *scratch, struct glint_
 
 void run_reader_close(struct run_reader *r)
 {
-    mem_free(r->raw);
-    mem_free(r->ahead);
+    buffer_fini(&r->raw);
+    buffer_fini(&r->ahead);
     buffer_fini(&r->key_bytes);
     *r = (struct run_reader){.source = NULL};
 }
@@ -385,9 +374,6 @@ void run_reader_close(struct run_reader *r)
 #define MEMORY_LARGE_BYTES MIB /* from this size on reserve the maximum at once */
 #define LZ4_RAW_MIN        256u
 #define LZ4_SKIP_MAX       63u
-
-int run_file_read(const struct run_source *source, struct glint_task *task, uint64_t offset,
-                  uint64_t size, uint8_t *out);
 
 int run_writer_init(struct run_writer *w, struct glint_task *task, uint32_t partitions,
                     uint64_t memory_max)

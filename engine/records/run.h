@@ -28,7 +28,6 @@
 
 #define RUN_BLOCK_HEADER_BYTES 16
 #define RUN_RECORD_HEADER_MAX  20u /* the two sizes of a record */
-static_assert(RUN_BLOCK_BYTES <= UINT32_MAX, "sizes in a block header have 32 bits");
 
 /* The bytes of a run, of this process or of another executor (transfer/fetch.c). It has no cursor,
  * so several threads may read it at the same time. */
@@ -153,9 +152,8 @@ struct run_reader {
     uint64_t records_left;
     const uint8_t *at, *limit; /* unread raw bytes of the current block */
     uint64_t value_left;       /* of the current record, not read yet */
-    uint8_t *raw, *ahead;      /* the decompressed block; stored bytes that were read */
-    uint64_t raw_capacity, ahead_capacity;
-    uint64_t ahead_begin, ahead_size; /* which range of the part `ahead` contains */
+    struct buffer raw, ahead;  /* the decompressed block; stored bytes that were read */
+    uint64_t ahead_begin;      /* where `ahead` begins in the part */
     struct buffer key_bytes;
 };
 /* Borrows `slice.source`. An open reader may be opened again and reuses its memory. Returns 0, or

@@ -4,7 +4,6 @@
 
 #include "engine/limits.h"
 
-#include <assert.h>
 #include <string.h>
 
 #define SMALL_COUNT 48u /* groups up to this size use insertion sort */

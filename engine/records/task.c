@@ -2,13 +2,10 @@
 #include "engine/records/task.h"
 
 #include "engine/base/text.h"
-#include "engine/batch.h"
 #include "engine/records/codec.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- counter entry */

@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct env env = scripted_env();
     scripted_respond = respond;
     scripted_arg = &script;
-    struct remote_reader *r = remote_reader_create(&env, "http://host/x", "http://host/x");
+    struct remote_reader *r = remote_reader_create(&env, "http://host/x", "http://host/x", 0);
     if (r == NULL) return 0;
     check_reader(&script, r);
     remote_reader_destroy(r);

@@ -54,7 +54,7 @@ static void begin(void)
     scripted_requests = 0;
     mistakes = (struct mistakes){.count = 0};
     error = (struct glint_error){.code = GLINT_OK};
-    reader = remote_reader_create(&env, "http://host/x", "x");
+    reader = remote_reader_create(&env, "http://host/x", "x", 0);
     cr_assert_eq(remote_reader_identify(reader, bytes, 1000, &identity, &error), 1000);
     cr_assert(identity.size == SIZE && identity.ranges && scripted_requests == 1);
     remote_reader_expect(reader, &identity, SIZE);
@@ -131,7 +131,7 @@ static void respond_with_more(void *arg, const struct remote_request *request,
 Test(remote_reader, the_first_response_is_repeated_if_it_has_other_bytes)
 {
     remote_reader_destroy(reader);
-    reader = remote_reader_create(&env, "http://host/x", "x");
+    reader = remote_reader_create(&env, "http://host/x", "x", 0);
     mistakes = (struct mistakes){.count = 1, .headers = "Content-Range: bytes 9999-99999/*"};
     error = (struct glint_error){.code = GLINT_OK};
     cr_assert_eq(remote_reader_identify(reader, bytes, 1000, &identity, &error), 1000, "%s",
@@ -177,7 +177,7 @@ Test(remote_reader, requests_of_a_process_are_limited)
 {
     struct remote_reader *others[REMOTE_AHEAD_MAX];
     for (unsigned i = 0; i < REMOTE_AHEAD_MAX; i++) {
-        others[i] = remote_reader_create(&env, "http://host/x", "x");
+        others[i] = remote_reader_create(&env, "http://host/x", "x", 0);
         remote_reader_expect(others[i], &identity, SIZE);
         cr_expect(remote_reader_start(others[i], NULL, SIZE));
     }

@@ -53,7 +53,7 @@ Test(args, every_type_round_trips)
     glint_args_bytes(args, "bytes", "a\0b", 3);
     glint_args_text(args, "text", "");
     glint_args_broadcast(args, "sizes", b);
-    task.args = args_encode(&g, args, NULL);
+    task.args = args_encode(&g, NULL, args, NULL);
     task.broadcast = find_broadcast;
     task.broadcast_arg = b;
     for (int i = 0; i < 10; i++) {
@@ -90,7 +90,7 @@ Test(args, wrong_type_is_rejected)
     glint_args_i64(args, "i", 1);
     glint_args_f64(args, "f", 1);
     glint_args_text(args, "t", "1");
-    task.args = args_encode(&g, args, NULL);
+    task.args = args_encode(&g, NULL, args, NULL);
     expect_missing(glint_arg_i64(&task, "f", &i64));
     expect_missing(glint_arg_i64(&task, "t", &i64));
     expect_missing(glint_arg_f64(&task, "i", &f64));
@@ -98,7 +98,7 @@ Test(args, wrong_type_is_rejected)
     expect_missing(glint_arg_broadcast(&task, "t", &slice));
     expect_missing(glint_arg_i64(&task, "", &i64));
     expect_missing(glint_arg_i64(&task, "ii", &i64));
-    task.args = args_encode(&g, NULL, NULL);
+    task.args = args_encode(&g, NULL, NULL, NULL);
     expect_missing(glint_arg_i64(&task, "i", &i64));
     task.args = (struct glint_slice){NULL, 0};
     expect_missing(glint_arg_i64(&task, "i", &i64));
@@ -109,7 +109,7 @@ Test(args, damaged_bytes_read_as_missing_arguments)
     struct glint_args *args = glint_args(&g);
     glint_args_i64(args, "number", 1000);
     glint_args_text(args, "text", "some text");
-    struct glint_slice good = args_encode(&g, args, NULL);
+    struct glint_slice good = args_encode(&g, NULL, args, NULL);
     uint8_t *bad = mem_alloc(good.size);
     for (uint64_t i = 0; i < good.size * 8; i++) {
         int64_t number;
@@ -187,13 +187,13 @@ Test(args, bound_bytes_begin_the_state)
     const struct glint_function fn = {.name = "test.bound", .state_size = sizeof state};
     struct glint_args *args = glint_bind(&g, bound, sizeof bound);
     glint_args_i64(args, "more", 4);
-    struct glint_slice encoded = args_encode(&g, args, &fn);
+    struct glint_slice encoded = args_encode(&g, NULL, args, &fn);
     cr_assert_eq(args_copy_bound(&task, &fn, encoded, state), 0);
     cr_expect_eq(memcmp(state, (const uint8_t[5]){7, 0, 9}, sizeof state), 0);
-    cr_assert_eq(args_copy_bound(&task, &fn, args_encode(&g, NULL, &fn), state), 0);
+    cr_assert_eq(args_copy_bound(&task, &fn, args_encode(&g, NULL, NULL, &fn), state), 0);
     const struct glint_function small = {.name = "test.small", .state_size = 2};
     cr_expect_eq(args_copy_bound(&task, &small, encoded, state), GLINT_E_PROTOCOL);
-    cr_expect_null(args_encode(&g, args, &small).data);
+    cr_expect_null(args_encode(&g, NULL, args, &small).data);
     cr_expect_eq(g.error.code, GLINT_E_PLAN_ARGUMENT);
     cr_expect_str_eq(g.error.cause, "3 bytes are bound to test.small, whose state has 2");
 }
