@@ -38,11 +38,6 @@ void stage_file_pack_stage(struct packer *p, const struct packed_stage *stage)
     }
 }
 
-static struct glint_slice slice_of_text(const char *text)
-{
-    return (struct glint_slice){(const uint8_t *)text, strlen(text)};
-}
-
 static int encode_stage_file(const struct stage_file_head *head, struct glint_slice action,
                              struct buffer *out, struct glint_error *error)
 {
@@ -53,7 +48,10 @@ static int encode_stage_file(const struct stage_file_head *head, struct glint_sl
     pack_text(&p, build_id());
     pack_u64(&p, head->id);
     pack_array(&p, head->word_count);
-    for (uint32_t i = 0; i < head->word_count; i++) pack_bytes(&p, slice_of_text(head->words[i]));
+    for (uint32_t i = 0; i < head->word_count; i++) {
+        const char *word = head->words[i];
+        pack_bytes(&p, (struct glint_slice){(const uint8_t *)word, strlen(word)});
+    }
     pack_u64(&p, head->slots);
     pack_u64(&p, head->stdin_tasks);
     pack_u64(&p, head->memory_bytes);

@@ -13,7 +13,7 @@
 
 /* ---- Schemas */
 
-static bool parse_number(const char **at, int32_t min, int32_t max, int32_t *out)
+static bool parse_type_number(const char **at, int32_t min, int32_t max, int32_t *out)
 {
     char *end;
     if ((**at < '0' || **at > '9') && **at != '-') return false;
@@ -56,7 +56,7 @@ static bool parse_plain(const char *format, struct arrow_field *out)
 }
 
 /* ttm, tsu:zone, tDn */
-static bool parse_time(const char *format, struct arrow_field *out)
+static bool parse_time_type(const char *format, struct arrow_field *out)
 {
     const char kind = format[1], unit = kind != '\0' ? format[2] : '\0';
     if (!parse_unit(unit, &out->unit)) return false;
@@ -77,10 +77,10 @@ static bool parse_decimal(const char *format, struct arrow_field *out)
 {
     const char *at = format + 2;
     int32_t precision, bits = 128;
-    if (format[1] != ':' || !parse_number(&at, 1, 76, &precision) || *at++ != ',' ||
-        !parse_number(&at, -76, 76, &out->scale))
+    if (format[1] != ':' || !parse_type_number(&at, 1, 76, &precision) || *at++ != ',' ||
+        !parse_type_number(&at, -76, 76, &out->scale))
         return false;
-    if (*at == ',' && (at++, !parse_number(&at, 32, 256, &bits))) return false;
+    if (*at == ',' && (at++, !parse_type_number(&at, 32, 256, &bits))) return false;
     out->type = ARROW_DECIMAL;
     out->width = (uint32_t)bits / 8;
     return *at == '\0' && (bits == 32 || bits == 64 || bits == 128 || bits == 256);
@@ -90,11 +90,11 @@ static bool parse_format(const char *format, struct arrow_field *out)
 {
     int32_t width;
     if (parse_plain(format, out)) return true;
-    if (format[0] == 't') return parse_time(format, out);
+    if (format[0] == 't') return parse_time_type(format, out);
     if (format[0] == 'd') return parse_decimal(format, out);
     const bool list = strncmp(format, "+w:", 3) == 0;
     const char *at = format + 2 + list;
-    if ((!list && strncmp(format, "w:", 2) != 0) || !parse_number(&at, 0, INT32_MAX, &width))
+    if ((!list && strncmp(format, "w:", 2) != 0) || !parse_type_number(&at, 0, INT32_MAX, &width))
         return false;
     out->type = list ? ARROW_FIXED_LIST : ARROW_FIXED_BINARY;
     out->width = (uint32_t)width;
@@ -465,7 +465,7 @@ bool arrow_is_null(const struct arrow_field *f, const struct ArrowArray *a, int6
 }
 
 /* Follows indexes of dictionaries, and runs, to the value of a row. */
-static void find_value(const struct arrow_field **f, const struct ArrowArray **a, int64_t *row)
+static void follow_to_value(const struct arrow_field **f, const struct ArrowArray **a, int64_t *row)
 {
     assert(*row >= 0 && *row < (*a)->length);
     while ((*f)->dictionary != NULL || (*f)->type == ARROW_RUN_END) {
@@ -486,7 +486,7 @@ bool arrow_is_bytes(const struct arrow_field *f)
 struct glint_slice arrow_bytes(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
     assert(arrow_is_bytes(f));
-    find_value(&f, &a, &row);
+    follow_to_value(&f, &a, &row);
     const int64_t at = a->offset + row;
     if (f->type == ARROW_FIXED_BINARY)
         return (struct glint_slice){(const uint8_t *)a->buffers[1] + at * f->width, f->width};
@@ -513,7 +513,7 @@ bool arrow_is_i64(const struct arrow_field *f)
 int64_t arrow_i64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
     assert(arrow_is_i64(f));
-    find_value(&f, &a, &row);
+    follow_to_value(&f, &a, &row);
     return load_integer(f->type, a->buffers[1], a->offset + row);
 }
 
@@ -535,7 +535,7 @@ static double half_to_double(uint16_t half)
 double arrow_f64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
     assert(arrow_is_f64(f));
-    find_value(&f, &a, &row);
+    follow_to_value(&f, &a, &row);
     const int64_t at = a->offset + row;
     if (f->type == ARROW_F64) return ((const double *)a->buffers[1])[at];
     if (f->type == ARROW_F32) return (double)((const float *)a->buffers[1])[at];
@@ -761,7 +761,7 @@ static bool append_json(const struct arrow_field *f, const struct ArrowArray *a,
                         struct buffer *out)
 {
     if (arrow_is_null(f, a, row)) return buffer_append(out, "null", 4);
-    find_value(&f, &a, &row);
+    follow_to_value(&f, &a, &row);
     if (f->type == ARROW_STRUCT) return append_json_struct(f, a, row, out);
     if (f->child_count > 0) return append_json_list(f, a, row, out);
     if (arrow_is_bytes(f)) {
@@ -779,7 +779,7 @@ bool arrow_append_text(const struct arrow_field *f, const struct ArrowArray *a, 
                        struct buffer *out)
 {
     assert(!arrow_is_null(f, a, row));
-    find_value(&f, &a, &row);
+    follow_to_value(&f, &a, &row);
     if (f->child_count > 0 || f->type == ARROW_STRUCT) return append_json(f, a, row, out);
     if (!arrow_is_bytes(f)) return append_number(f, a, row, out);
     const struct glint_slice bytes = arrow_bytes(f, a, row);

@@ -10,7 +10,7 @@
 
 /* ---- Writing */
 
-static bool append_escaped(struct buffer *out, const char *text)
+static bool append_type_escaped(struct buffer *out, const char *text)
 {
     bool ok = true;
     for (; ok && *text != '\0'; text++) {
@@ -45,10 +45,10 @@ static bool append_type(const struct arrow_field *field, struct buffer *out)
 {
     const struct arrow_field *f = arrow_values(field);
     assert(f->type != ARROW_RUN_END && f->dictionary == NULL);
-    bool ok = append_escaped(out, saved_format(f));
+    bool ok = append_type_escaped(out, saved_format(f));
     for (uint32_t i = 0; ok && i < f->child_count; i++)
         ok = buffer_append(out, i == 0 ? "(" : ",", 1) &&
-             append_escaped(out, f->children[i].name) && buffer_append(out, "=", 1) &&
+             append_type_escaped(out, f->children[i].name) && buffer_append(out, "=", 1) &&
              append_type(&f->children[i], out);
     return ok && (f->child_count == 0 || buffer_append(out, ")", 1));
 }
@@ -93,7 +93,7 @@ static char *read_escaped(struct type_text *t)
 static const char *read_type(struct type_text *t, unsigned depth, struct ArrowSchema *out);
 
 /* The parts in brackets. */
-static const char *read_parts(struct type_text *t, unsigned depth, struct ArrowSchema *out)
+static const char *read_type_parts(struct type_text *t, unsigned depth, struct ArrowSchema *out)
 {
     const char *problem = NULL;
     uint64_t capacity = 0;
@@ -130,7 +130,7 @@ static const char *read_type(struct type_text *t, unsigned depth, struct ArrowSc
     if (t->change != NULL) t->change(format);
     out->format = format;
     out->flags = ARROW_FLAG_NULLABLE;
-    const char *problem = *t->at == '(' ? read_parts(t, depth, out) : NULL;
+    const char *problem = *t->at == '(' ? read_type_parts(t, depth, out) : NULL;
     if (problem != NULL || strcmp(format, "+m") != 0) return problem;
     /* Neither the pairs of a map nor their keys are null. */
     struct ArrowSchema *const pairs = out->n_children == 1 ? out->children[0] : NULL;

@@ -53,7 +53,7 @@ struct chain {
 /* ---- Answers */
 
 /* 2026-11-29T12:00:00Z, with or without fractions of a second. Returns 0 if it is none. */
-static int64_t parse_time(const char *text)
+static int64_t parse_expiry(const char *text)
 {
     struct tm tm = {.tm_sec = 0};
     if (text == NULL || strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) == NULL) return 0;
@@ -76,7 +76,7 @@ static bool read_object(const json_t *object, const char *const names[4], struct
     const json_t *expires = json_object_get(object, names[3]);
     for (int i = 0; i < 3; i++) texts[i] = json_string_value(json_object_get(object, names[i]));
     const int64_t ms = json_is_integer(expires) ? json_integer_value(expires) : 0;
-    out->expires_ns = parse_time(json_string_value(expires));
+    out->expires_ns = parse_expiry(json_string_value(expires));
     if (ms > 0 && ms < INT64_MAX / (int64_t)MS_NS) out->expires_ns = ms * (int64_t)MS_NS;
     return copy_text(out->user, sizeof out->user, texts[0]) &&
            copy_text(out->password, sizeof out->password, texts[1]) &&
@@ -94,7 +94,7 @@ static int on_sts_element(void *arg, const struct xml_element *e)
         fits = copy_text(keys->password, sizeof keys->password, e->text);
     if (strcmp(e->name, "SessionToken") == 0)
         fits = copy_text(keys->token, sizeof keys->token, e->text);
-    if (strcmp(e->name, "Expiration") == 0) keys->expires_ns = parse_time(e->text);
+    if (strcmp(e->name, "Expiration") == 0) keys->expires_ns = parse_expiry(e->text);
     return fits && !e->too_long ? 0 : -1;
 }
 
@@ -118,7 +118,7 @@ bool aws_answer_parse(enum aws_answer kind, const uint8_t *text, uint64_t size,
 
 /* ---- Requests */
 
-static int set_refused(struct glint_error *error, const char *from, const char *what)
+static int set_credentials_refused(struct glint_error *error, const char *from, const char *what)
 {
     return error_set(error, GLINT_E_INPUT_PERMISSION, NULL, "%s: %s", from, what);
 }
@@ -139,12 +139,13 @@ static int fetch_once(struct env *env, const char *from, const struct remote_req
     if (error->code != GLINT_OK || *out_status == 200) return error->code;
     if (*out_status >= 500 || *out_status == 429)
         return error_set(error, GLINT_E_INPUT_IO, NULL, "%s: %s", from, status);
-    return set_refused(error, from, status);
+    return set_credentials_refused(error, from, status);
 }
 
 /* `from` names the server in messages. */
-static int fetch(struct env *env, const char *from, int tries, struct remote_request *request,
-                 struct buffer *out, long *out_status, struct glint_error *error)
+static int fetch_with_retries(struct env *env, const char *from, int tries,
+                              struct remote_request *request, struct buffer *out, long *out_status,
+                              struct glint_error *error)
 {
     struct glint_error problem = {.code = GLINT_OK};
     int r = GLINT_E_INPUT_IO;
@@ -162,9 +163,9 @@ static int fetch_keys(struct env *env, const char *from, struct remote_request *
 {
     struct buffer text = {NULL, 0, 0};
     long status;
-    int r = fetch(env, from, TRIES, request, &text, &status, error);
+    int r = fetch_with_retries(env, from, TRIES, request, &text, &status, error);
     if (r == 0 && !aws_answer_parse(kind, text.data, text.size, out))
-        r = set_refused(error, from, "the answer has no credentials");
+        r = set_credentials_refused(error, from, "the answer has no credentials");
     buffer_fini(&text);
     return r;
 }
@@ -174,11 +175,11 @@ static int read_token(struct env *env, const char *path, char *out, size_t capac
                       struct glint_error *error)
 {
     if (!env_read_text(env, path, out, capacity))
-        return set_refused(error, path, "this file with a token cannot be read");
+        return set_credentials_refused(error, path, "this file with a token cannot be read");
     size_t size = strlen(out);
     while (size > 0 && strchr(" \t\r\n", out[size - 1]) != NULL) out[--size] = '\0';
     if (size + 1 == capacity || !text_is_printable(out))
-        return set_refused(error, path, "this is no file with a token");
+        return set_credentials_refused(error, path, "this is no file with a token");
     return 0;
 }
 
@@ -199,7 +200,7 @@ static int fetch_web_identity(struct env *env, const char *role, const char *tok
         remote_url_add_parameter(url, sizeof url, "RoleSessionName",
                                  session != NULL ? session : "glint") &&
         remote_url_add_parameter(url, sizeof url, "WebIdentityToken", token);
-    if (!fits) return set_refused(error, from, "the token is too long");
+    if (!fits) return set_credentials_refused(error, from, "the token is too long");
     struct remote_request request = {.url = url};
     return fetch_keys(env, from, &request, AWS_ANSWER_STS, out, error);
 }
@@ -234,15 +235,17 @@ static int fetch_container(const struct chain *c, struct aws_keys *out, struct g
     bool fits = path != NULL ? text_format(url, sizeof url, "http://169.254.170.2%s", path)
                              : copy_text(url, sizeof url, full);
     if (!fits || (path == NULL && !is_agent_url(url)))
-        return set_refused(error, from,
-                           "AWS_CONTAINER_CREDENTIALS_FULL_URI is no URL of https or this machine");
+        return set_credentials_refused(
+            error, from, "AWS_CONTAINER_CREDENTIALS_FULL_URI is no URL of https or this machine");
     if (file != NULL && read_token(c->env, file, token, sizeof token, error) != 0)
         return error->code;
     if (file == NULL)
         fits = copy_text(token, sizeof token, env_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
     fits = fits && text_is_printable(token) &&
            text_format(header, sizeof header, "Authorization: %s", token);
-    if (!fits) return set_refused(error, from, "the authorization token is no text of one line");
+    if (!fits)
+        return set_credentials_refused(error, from,
+                                       "the authorization token is no text of one line");
     struct remote_request request = {.url = url,
                                      .no_proxy = true,
                                      .timeout_ms = AGENT_TIMEOUT_MS,
@@ -258,21 +261,21 @@ static int fetch_text(struct env *env, int tries, struct remote_request *request
                       size_t capacity, long *out_status, struct glint_error *error)
 {
     struct buffer text = {NULL, 0, 0};
-    int r = fetch(env, machine, tries, request, &text, out_status, error);
+    int r = fetch_with_retries(env, machine, tries, request, &text, out_status, error);
     if (r == 0 && (text.size == 0 || text.size >= capacity))
-        r = set_refused(error, machine, "the answer makes no sense");
+        r = set_credentials_refused(error, machine, "the answer makes no sense");
     if (r == 0) {
         memcpy(out, text.data, text.size);
         out[text.size] = '\0';
         out[strcspn(out, "\r\n")] = '\0';
         if (out[0] == '\0' || !text_is_printable(out))
-            r = set_refused(error, machine, "the answer makes no sense");
+            r = set_credentials_refused(error, machine, "the answer makes no sense");
     }
     buffer_fini(&text);
     return r;
 }
 
-static int ask_machine(struct env *env, struct aws_keys *out, struct glint_error *error)
+static int fetch_machine_keys(struct env *env, struct aws_keys *out, struct glint_error *error)
 {
     static const char roles[] = "/latest/meta-data/iam/security-credentials/";
     char url[URL_BYTES], token[AWS_TOKEN_BYTES], header[HEADER_BYTES], role[AWS_KEY_BYTES];
@@ -287,7 +290,7 @@ static int ask_machine(struct env *env, struct aws_keys *out, struct glint_error
                                      .timeout_ms = AGENT_TIMEOUT_MS,
                                      .condition = "X-aws-ec2-metadata-token-ttl-seconds: 21600"};
     if (!text_format(url, sizeof url, "%.*s/latest/api/token", size, endpoint))
-        return set_refused(error, machine, "the endpoint is too long");
+        return set_credentials_refused(error, machine, "the endpoint is too long");
     int r = fetch_text(env, 1, &request, token, sizeof token, &status, &problem);
     if (r != 0) return GLINT_E_INPUT_NOT_FOUND;
     text_format(header, sizeof header, "X-aws-ec2-metadata-token: %s", token);
@@ -299,7 +302,7 @@ static int ask_machine(struct env *env, struct aws_keys *out, struct glint_error
     if (r != 0) return error_set(error, (enum glint_code)r, NULL, "%s", problem.cause);
     if (!text_format(url, sizeof url, "%.*s%s", size, endpoint, roles) ||
         !remote_url_encode(role, strlen(role), "", url, sizeof url))
-        return set_refused(error, machine, "the role's name is too long");
+        return set_credentials_refused(error, machine, "the role's name is too long");
     return fetch_keys(env, machine, &request, AWS_ANSWER_AGENT, out, error);
 }
 
@@ -318,7 +321,7 @@ struct sso_search {
     int64_t expires_ns; /* the token's; the latest one is taken */
 };
 
-static int try_token(void *arg, const char *name)
+static int read_sso_token_file(void *arg, const char *name)
 {
     struct sso_search *s = arg;
     char path[PATH_MAX], text[HELD_BYTES];
@@ -330,7 +333,7 @@ static int try_token(void *arg, const char *name)
     json_t *root = json_loads(text, 0, &where);
     const char *url = json_string_value(json_object_get(root, "startUrl"));
     const char *token = json_string_value(json_object_get(root, "accessToken"));
-    const int64_t expires = parse_time(json_string_value(json_object_get(root, "expiresAt")));
+    const int64_t expires = parse_expiry(json_string_value(json_object_get(root, "expiresAt")));
     if (url != NULL && token != NULL && strcmp(url, s->sso->start_url) == 0 &&
         expires > s->expires_ns && copy_text(s->token, sizeof s->token, token))
         s->expires_ns = expires;
@@ -348,7 +351,7 @@ static int fetch_sso(struct env *env, const struct aws_sso *sso, struct aws_keys
     assert(sso->start_url[0] != '\0' && sso->role[0] != '\0');
     if (home != NULL &&
         text_format(search.directory, sizeof search.directory, "%s/.aws/sso/cache", home))
-        env_list_dir(env, search.directory, try_token, &search); /* none: not logged in */
+        env_list_dir(env, search.directory, read_sso_token_file, &search); /* none: not logged in */
     if (search.expires_ns <= env->wall_ns(env) || !text_is_printable(search.token))
         return error_set(error, GLINT_E_INPUT_PERMISSION, "log in: aws sso login",
                          "%s: there is no token of %s in ~/.aws/sso/cache that is valid now", from,
@@ -361,7 +364,7 @@ static int fetch_sso(struct env *env, const struct aws_sso *sso, struct aws_keys
            remote_url_add_parameter(url, sizeof url, "role_name", sso->role) &&
            remote_url_add_parameter(url, sizeof url, "account_id", sso->account) &&
            text_format(header, sizeof header, "x-amz-sso_bearer_token: %s", search.token);
-    if (!fits) return set_refused(error, from, "the profile's texts are too long");
+    if (!fits) return set_credentials_refused(error, from, "the profile's texts are too long");
     struct remote_request request = {.url = url, .condition = header};
     return fetch_keys(env, from, &request, AWS_ANSWER_SSO, out, error);
 }
@@ -402,7 +405,7 @@ static char *trim_spaces(char *at, char *end)
 
 /* Returns the value of `key` in the section, or NULL; key NULL: the section's name. Changes the
  * text: call it on a fresh copy. */
-static const char *find_value(char *text, const char *section, const char *key)
+static const char *find_profile_value(char *text, const char *section, const char *key)
 {
     bool inside = false;
     for (char *next, *line = text; line != NULL; line = next) {
@@ -428,7 +431,7 @@ static bool read_value(struct env *env, const struct aws_file *file, const char 
 {
     char *text = read_aws_file(env, file);
     const bool fits =
-        copy_text(out, capacity, text != NULL ? find_value(text, section, key) : NULL);
+        copy_text(out, capacity, text != NULL ? find_profile_value(text, section, key) : NULL);
     mem_free(text);
     return fits;
 }
@@ -438,7 +441,7 @@ static bool has_value(struct env *env, const struct aws_file *file, const char *
                       const char *key)
 {
     char *text = read_aws_file(env, file);
-    const bool found = text != NULL && find_value(text, section, key) != NULL;
+    const bool found = text != NULL && find_profile_value(text, section, key) != NULL;
     mem_free(text);
     return found;
 }
@@ -600,7 +603,7 @@ static int fetch_machine(const struct chain *c, struct aws_keys *out, struct gli
 {
     const int64_t now = c->env->wall_ns(c->env);
     if (cache.absent_ns != 0 && now < cache.absent_ns + MACHINE_ABSENT_NS) return 0;
-    const int r = ask_machine(c->env, out, error);
+    const int r = fetch_machine_keys(c->env, out, error);
     if (r == GLINT_E_INPUT_NOT_FOUND) cache.absent_ns = now;
     return r == GLINT_E_INPUT_NOT_FOUND ? 0 : r;
 }

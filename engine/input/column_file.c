@@ -401,18 +401,12 @@ static const struct column_schema *find_kept(const struct column_schemas *kept,
     return NULL;
 }
 
-static void free_kept(struct kept_schema *k)
-{
-    struct arena arena = k->arena; /* it contains k */
-    arena_fini(&arena);
-}
-
 void column_schemas_fini(struct column_schemas *kept)
 {
     while (kept->first != NULL) {
-        struct kept_schema *const k = kept->first;
-        kept->first = k->next;
-        free_kept(k);
+        struct arena arena = kept->first->arena; /* it contains kept->first */
+        kept->first = kept->first->next;
+        arena_fini(&arena);
     }
 }
 

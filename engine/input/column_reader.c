@@ -77,8 +77,8 @@ static void read_statistics(struct column_reader *r, uint32_t number, struct col
 }
 
 /* The text of min or max; false if it is not known. */
-static bool bound_text(struct column_reader *r, struct column_statistics *s, uint32_t which,
-                       struct glint_slice *out)
+static bool format_bound(struct column_reader *r, struct column_statistics *s, uint32_t which,
+                         struct glint_slice *out)
 {
     const struct arrow_field *f = &s->field.children[which];
     const struct ArrowArray *a = s->array.children[which];
@@ -106,6 +106,13 @@ static uint32_t find_field(const struct row_layout *layout, uint32_t field)
     return low < layout->count && layout->columns[low].field == field ? low : UINT32_MAX;
 }
 
+/* The number in the file of a column of the layout, or UINT32_MAX. */
+static uint32_t file_column(const struct column_reader *r, uint32_t column)
+{
+    const uint32_t child = r->children[column];
+    return child != UINT32_MAX ? r->numbers[child] : UINT32_MAX;
+}
+
 static void column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
 {
     struct column_reader *r = arg;
@@ -123,7 +130,7 @@ static void column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
         return;
     }
     if (!r->open) return;
-    const uint32_t number = r->found[column];
+    const uint32_t number = file_column(r, column);
     out->values = number != UINT32_MAX; /* a column that the file does not have is null */
     if (number == UINT32_MAX) return;
     out->type = bounds_type(&r->file.schema.children[number]);
@@ -139,14 +146,15 @@ static void column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
         out->values = count < r->group_rows;
     }
     out->known = out->type != GLINT_BOUNDS_OTHER && out->type != GLINT_BOUNDS_FLOAT &&
-                 bound_text(r, s, STATISTICS_MIN, &out->min) &&
-                 bound_text(r, s, STATISTICS_MAX, &out->max);
+                 format_bound(r, s, STATISTICS_MIN, &out->min) &&
+                 format_bound(r, s, STATISTICS_MAX, &out->max);
 }
 
 /* The value in the form of format_library's may_contain; false if filters are not asked for it. */
-static bool filter_value(const struct arrow_field *f, struct glint_slice *value, int64_t *number)
+static bool convert_filter_value(const struct arrow_field *f, struct glint_slice *value,
+                                 int64_t *number)
 {
-    if (f->dictionary != NULL) return filter_value(f->dictionary, value, number);
+    if (f->dictionary != NULL) return convert_filter_value(f->dictionary, value, number);
     if (f->type >= ARROW_UTF8 && f->type <= ARROW_BINARY_VIEW) return true;
     if (!arrow_is_i64(f) || !glint_parse_i64(*value, number)) return false;
     *value = (struct glint_slice){(const uint8_t *)number, sizeof *number};
@@ -158,11 +166,12 @@ static int column_may_have(void *arg, uint32_t field, struct glint_slice value)
     struct column_reader *r = arg;
     const uint32_t column = find_field(column_reader_piece(r)->layout, field);
     const bool unknown = column == UINT32_MAX || r->constants[column] != NULL || !r->open;
-    const uint32_t number = unknown ? UINT32_MAX : r->found[column];
+    const uint32_t number = unknown ? UINT32_MAX : file_column(r, column);
     struct format_error e = {.piece = -1};
     int64_t integer;
     bool found = true;
-    if (number == UINT32_MAX || !filter_value(&r->file.schema.children[number], &value, &integer))
+    if (number == UINT32_MAX ||
+        !convert_filter_value(&r->file.schema.children[number], &value, &integer))
         return 1;
     if (r->file.library->may_contain(r->file.file, (uint32_t)r->group, number, value.data,
                                      value.size, &found, &e) == 0)
@@ -248,19 +257,16 @@ static int choose_columns(struct column_reader *r)
     const struct row_layout *layout = column_reader_piece(r)->layout;
     const uint64_t count = layout->count;
     r->numbers = arena_alloc(&r->arena, (count + 1) * sizeof *r->numbers);
-    r->found = arena_alloc(&r->arena, (count + 1) * sizeof *r->found);
     r->children = arena_alloc(&r->arena, (count + 1) * sizeof *r->children);
     r->fields = arena_alloc(&r->arena, (count + 1) * sizeof *r->fields);
     r->dictionary = arena_alloc(&r->arena, count + 1);
-    if (r->numbers == NULL || r->found == NULL || r->children == NULL || r->fields == NULL ||
-        r->dictionary == NULL)
+    if (r->numbers == NULL || r->children == NULL || r->fields == NULL || r->dictionary == NULL)
         return error_no_memory(&r->task->error);
     r->column_count = 0;
     for (uint32_t i = 0; i < layout->count; i++) {
         const uint32_t number = r->constants[i] == NULL
                                     ? name_table_find(&r->file.names, layout->columns[i].name)
                                     : UINT32_MAX;
-        r->found[i] = number;
         r->children[i] = number != UINT32_MAX ? r->column_count : UINT32_MAX;
         if (number == UINT32_MAX) continue;
         r->dictionary[r->column_count] = r->wants_dictionary != NULL && r->wants_dictionary[i];
@@ -298,7 +304,7 @@ static int open_piece(struct column_reader *r)
     return choose_columns(r);
 }
 
-static int damaged(struct column_reader *r, const char *column, const char *problem)
+static int set_damaged_array(struct column_reader *r, const char *column, const char *problem)
 {
     const struct split_piece *piece = column_reader_piece(r);
     return error_set(&r->task->error, GLINT_E_INPUT_DAMAGED,
@@ -325,7 +331,7 @@ static int read_stream_schema(struct column_reader *r)
     if (schema.release != NULL) schema.release(&schema);
     if (problem == NULL && (field.type != ARROW_STRUCT || field.child_count != r->column_count))
         problem = "the library gives other columns than it was asked for";
-    if (problem != NULL) return damaged(r, NULL, problem);
+    if (problem != NULL) return set_damaged_array(r, NULL, problem);
     memcpy(r->fields, field.children, r->column_count * sizeof *r->fields);
     return 0;
 }
@@ -379,13 +385,13 @@ static int check_array(struct column_reader *r)
 {
     assert(r->array.release != NULL);
     if (r->array.length < 0 || r->array.n_children != r->column_count || r->array.offset != 0)
-        return damaged(r, NULL, "an array has another shape than its type");
+        return set_damaged_array(r, NULL, "an array has another shape than its type");
     for (uint32_t i = 0; i < r->column_count; i++) {
         const struct ArrowArray *child = r->array.children[i];
         const char *problem = child == NULL || child->length < r->array.length
                                   ? "an array is missing or too short"
                                   : arrow_array_check(&r->fields[i], child);
-        if (problem != NULL) return damaged(r, r->fields[i].name, problem);
+        if (problem != NULL) return set_damaged_array(r, r->fields[i].name, problem);
     }
     return check_memory(r);
 }

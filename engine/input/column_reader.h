@@ -27,7 +27,6 @@ struct column_reader {
     uint32_t array_rows;          /* of an array at most; the caller may set it */
     uint32_t column_count;        /* that are read */
     uint32_t *numbers;            /* of them in the file */
-    uint32_t *found;              /* by column of the layout: in the file, or UINT32_MAX */
     const struct partition_column **constants; /* by column of the layout; NULL: of the file */
     uint8_t *dictionary;
     struct arrow_field

@@ -57,7 +57,7 @@ static bool append_u64(struct buffer *b, uint64_t value)
     return buffer_append(b, bytes, sizeof bytes);
 }
 
-static void *scratch(struct block_writer *w, uint64_t size)
+static void *alloc_scratch(struct block_writer *w, uint64_t size)
 {
     void *memory = arena_alloc_aligned(&w->arena, size + 1);
     if (memory == NULL) w->problem = no_memory;
@@ -136,7 +136,7 @@ static void put_offsets(struct block_writer *w, const struct arrow_field *f,
 {
     const bool large = arrow_has_large_offsets(f->type);
     const uint64_t size = (uint64_t)(r->first + r->count + 1) * (large ? 8 : 4);
-    uint8_t *offsets = scratch(w, size);
+    uint8_t *offsets = alloc_scratch(w, size);
     const void *from = a->buffers[1];
     const int64_t begin = r->skip + r->first;
     *out_from = *out_end = 0;
@@ -160,14 +160,14 @@ static void put_offsets(struct block_writer *w, const struct arrow_field *f,
 static void put_views(struct block_writer *w, const struct arrow_field *f,
                       const struct ArrowArray *a, const struct row_range *r)
 {
-    int32_t *offsets = scratch(w, (uint64_t)(r->first + r->count + 1) * sizeof *offsets);
+    int32_t *offsets = alloc_scratch(w, (uint64_t)(r->first + r->count + 1) * sizeof *offsets);
     const int64_t begin = r->skip + r->first - a->offset;
     uint64_t size = 0;
     assert(begin >= 0 && begin + r->count <= a->length);
     if (offsets == NULL) return;
     for (int64_t i = 0; i < r->count; i++)
         if (!arrow_is_null(f, a, begin + i)) size += arrow_bytes(f, a, begin + i).size;
-    uint8_t *values = size <= INT32_MAX ? scratch(w, size) : NULL;
+    uint8_t *values = size <= INT32_MAX ? alloc_scratch(w, size) : NULL;
     if (size > INT32_MAX) w->problem = "texts of a column have over 2 GiB";
     if (values == NULL) return;
     memset(offsets, 0, (uint64_t)(r->first + 1) * sizeof *offsets);
@@ -305,7 +305,7 @@ struct block_buffers {
 };
 
 /* Reads where the buffers are. */
-static const char *read_buffers(struct block_reader *r, struct ArrowArray *a)
+static const char *read_block_buffers(struct block_reader *r, struct ArrowArray *a)
 {
     struct block_buffers *b = arena_alloc(r->arena, sizeof *b);
     if (b == NULL) return no_memory;
@@ -327,7 +327,8 @@ static const char *read_buffers(struct block_reader *r, struct ArrowArray *a)
 }
 
 /* Reads the format and the name. */
-static const char *read_text(struct block_reader *r, uint64_t size, struct ArrowSchema *s)
+static const char *read_format_and_name(struct block_reader *r, uint64_t size,
+                                        struct ArrowSchema *s)
 {
     if (size % 8 != 0 || size > r->begin - r->at) return cut;
     const char *text = (const char *)r->block + r->at, *end = text + size;
@@ -339,12 +340,12 @@ static const char *read_text(struct block_reader *r, uint64_t size, struct Arrow
     return NULL;
 }
 
-static const char *read_node(struct block_reader *r, unsigned depth, struct ArrowSchema *s,
-                             struct ArrowArray *a);
+static const char *read_block_node(struct block_reader *r, unsigned depth, struct ArrowSchema *s,
+                                   struct ArrowArray *a);
 
 /* Reads the parts of an array, and its dictionary. */
-static const char *read_parts(struct block_reader *r, unsigned depth, bool dictionary,
-                              struct ArrowSchema *s, struct ArrowArray *a)
+static const char *read_block_parts(struct block_reader *r, unsigned depth, bool dictionary,
+                                    struct ArrowSchema *s, struct ArrowArray *a)
 {
     const uint64_t count = (uint64_t)s->n_children + dictionary;
     if (count > (r->begin - r->at) / NODE_BYTES) return cut;
@@ -356,7 +357,7 @@ static const char *read_parts(struct block_reader *r, unsigned depth, bool dicti
         return no_memory;
     const char *problem = NULL;
     for (uint64_t i = 0; problem == NULL && i < count; i++) {
-        problem = read_node(r, depth + 1, &schemas[i], &arrays[i]);
+        problem = read_block_node(r, depth + 1, &schemas[i], &arrays[i]);
         if (i < (uint64_t)s->n_children) {
             s->children[i] = &schemas[i];
             a->children[i] = &arrays[i];
@@ -368,8 +369,8 @@ static const char *read_parts(struct block_reader *r, unsigned depth, bool dicti
     return problem;
 }
 
-static const char *read_node(struct block_reader *r, unsigned depth, struct ArrowSchema *s,
-                             struct ArrowArray *a)
+static const char *read_block_node(struct block_reader *r, unsigned depth, struct ArrowSchema *s,
+                                   struct ArrowArray *a)
 {
     if (depth > ARROW_DEPTH_MAX) return "types are nested too deeply";
     if (r->begin - r->at < NODE_BYTES) return cut;
@@ -385,9 +386,10 @@ static const char *read_node(struct block_reader *r, unsigned depth, struct Arro
         a->null_count < -1 || a->null_count > a->length)
         return "a block of columns has an impossible number";
     r->at += NODE_BYTES;
-    const char *problem = read_text(r, get_le32(node), s);
-    if (problem == NULL) problem = read_buffers(r, a);
-    return problem != NULL ? problem : read_parts(r, depth, (kinds & HAS_DICTIONARY) != 0, s, a);
+    const char *problem = read_format_and_name(r, get_le32(node), s);
+    if (problem == NULL) problem = read_block_buffers(r, a);
+    return problem != NULL ? problem
+                           : read_block_parts(r, depth, (kinds & HAS_DICTIONARY) != 0, s, a);
 }
 
 /* Checks that need the type */
@@ -457,7 +459,7 @@ const char *columns_block_read(const uint8_t *block, uint64_t size, struct arena
     if (get_le64(block + 8) != size || r.begin > size || r.begin < HEAD_BYTES ||
         r.begin % ALIGN != 0)
         return cut;
-    const char *problem = read_node(&r, 0, schema, array);
+    const char *problem = read_block_node(&r, 0, schema, array);
     if (problem == NULL) problem = arrow_field_read(schema, arena, field);
     if (problem == NULL && field->type != ARROW_STRUCT)
         problem = "a block of columns has no struct";
@@ -654,7 +656,7 @@ uint64_t glint_columns_rows(const struct glint_columns *c)
     return (uint64_t)c->array.length;
 }
 
-static uint64_t size_of(const struct arrow_field *f, const struct ArrowArray *a)
+static uint64_t array_bytes(const struct arrow_field *f, const struct ArrowArray *a)
 {
     const uint64_t rows = (uint64_t)a->length;
     const uint64_t bits = arrow_value_bits(f);
@@ -671,13 +673,14 @@ static uint64_t size_of(const struct arrow_field *f, const struct ArrowArray *a)
         size += rows * 16;
         for (int64_t i = 0; i < a->n_buffers - 3; i++) size += (uint64_t)sizes[i];
     }
-    for (uint32_t i = 0; i < f->child_count; i++) size += size_of(&f->children[i], a->children[i]);
-    return f->dictionary != NULL ? size + size_of(f->dictionary, a->dictionary) : size;
+    for (uint32_t i = 0; i < f->child_count; i++)
+        size += array_bytes(&f->children[i], a->children[i]);
+    return f->dictionary != NULL ? size + array_bytes(f->dictionary, a->dictionary) : size;
 }
 
 uint64_t glint_columns_size(const struct glint_columns *c)
 {
-    return c->memory != NULL ? c->size : size_of(&c->field, &c->array);
+    return c->memory != NULL ? c->size : array_bytes(&c->field, &c->array);
 }
 
 int glint_columns_encode(struct glint_columns *c, uint64_t first, uint64_t count,
@@ -717,7 +720,7 @@ static struct exported *create_exported(struct glint_columns *c, uint64_t count,
     return e;
 }
 
-static void release_schema(struct ArrowSchema *s)
+static void release_exported_schema(struct ArrowSchema *s)
 {
     struct exported *e = s->private_data;
     for (int64_t i = 0; i < s->n_children + (s->dictionary != NULL); i++)
@@ -736,7 +739,7 @@ static bool export_schema(struct glint_columns *c, const struct ArrowSchema *fro
     *out = *from;
     out->children = e->schemas;
     out->dictionary = from->dictionary != NULL ? e->schemas[from->n_children] : NULL;
-    out->release = release_schema;
+    out->release = release_exported_schema;
     out->private_data = e;
     bool ok = true;
     for (int64_t i = 0; ok && i < count; i++)
@@ -745,7 +748,7 @@ static bool export_schema(struct glint_columns *c, const struct ArrowSchema *fro
     return ok;
 }
 
-static void release_array(struct ArrowArray *a)
+static void release_exported_array(struct ArrowArray *a)
 {
     struct exported *e = a->private_data;
     for (int64_t i = 0; i < a->n_children + (a->dictionary != NULL); i++)
@@ -764,7 +767,7 @@ static bool export_array(struct glint_columns *c, const struct ArrowArray *from,
     *out = *from;
     out->children = e->arrays;
     out->dictionary = from->dictionary != NULL ? e->arrays[from->n_children] : NULL;
-    out->release = release_array;
+    out->release = release_exported_array;
     out->private_data = e;
     bool ok = true;
     for (int64_t i = 0; ok && i < count; i++)
@@ -814,7 +817,7 @@ static const char *stream_error(struct ArrowArrayStream *stream)
     return "no memory is left for columns";
 }
 
-static void release_stream(struct ArrowArrayStream *stream)
+static void release_columns_stream(struct ArrowArrayStream *stream)
 {
     struct columns_stream *s = stream->private_data;
     for (uint64_t i = 0; i < s->count; i++) glint_columns_release(s->columns[i]);
@@ -853,7 +856,7 @@ int glint_columns_stream(struct glint_columns *const *columns, uint64_t count,
     *out = (struct ArrowArrayStream){.get_schema = stream_schema,
                                      .get_next = stream_next,
                                      .get_last_error = stream_error,
-                                     .release = release_stream,
+                                     .release = release_columns_stream,
                                      .private_data = s};
     return 0;
 }

@@ -595,7 +595,7 @@ static const char *scan_object(struct scan *s)
     return s->at == s->end ? NULL : "JSON: more text after the object";
 }
 
-static bool is_blank(uint8_t c)
+static bool is_json_space(uint8_t c)
 {
     return c == ' ' || c == '\t' || c == '\r';
 }
@@ -603,8 +603,8 @@ static bool is_blank(uint8_t c)
 const char *json_line_hint(struct glint_slice line, const char *problem, bool first)
 {
     const uint8_t *from = line.data, *to = line.data + line.size;
-    while (from < to && is_blank(*from)) from++;
-    while (from < to && is_blank(to[-1])) to--;
+    while (from < to && is_json_space(*from)) from++;
+    while (from < to && is_json_space(to[-1])) to--;
     assert(from < to && problem != NULL);
     const uint8_t begin = *from, end = to[-1];
     const bool ends = strcmp(problem, JSON_LINE_ENDS) == 0;
@@ -634,7 +634,7 @@ const char *json_line_scan(const struct json_paths *paths, struct glint_slice li
 bool json_line_is_blank(struct glint_slice line)
 {
     for (uint64_t i = 0; i < line.size; i++)
-        if (!is_blank(line.data[i])) return false;
+        if (!is_json_space(line.data[i])) return false;
     return true;
 }
 

@@ -533,7 +533,7 @@ static void cut_byte_order_mark(struct buffer *line)
     if (mark > 0) memmove(line->data, line->data + mark, line->size);
 }
 
-static int too_long(struct input_stream *s, uint64_t size_max)
+static int set_first_line_too_long(struct input_stream *s, uint64_t size_max)
 {
     return error_set(s->error, GLINT_E_LINE_TOO_LONG, "raise --max-line",
                      "%s: the first line has more than %" PRIu64 " bytes", s->piece->path,
@@ -575,11 +575,12 @@ static int read_line(struct input_stream *s, uint64_t size_max, struct buffer *o
             quotes = csv_scan_begin(csv);
         }
         lf = find_line_end(out, &scanned, &quotes);
-        if (lf == NULL && out->size > size_max + 1) return too_long(s, size_max); /* + 1: a CR */
+        if (lf == NULL && out->size > size_max + 1)
+            return set_first_line_too_long(s, size_max); /* + 1: a CR */
     }
     if (lf != NULL) out->size = (uint64_t)(lf - out->data);
     if (lf != NULL && out->size > 0 && out->data[out->size - 1] == '\r') out->size--;
-    return out->size > size_max ? too_long(s, size_max) : 0;
+    return out->size > size_max ? set_first_line_too_long(s, size_max) : 0;
 }
 
 int read_first_line(struct env *env, const struct split_piece *piece, uint64_t size_max,

@@ -146,7 +146,7 @@ AVX512 static struct newlines index_avx512(const uint8_t *base, uint32_t from, u
 
 #define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (uint64_t)(b))
 
-static inline uint64_t load_le(const uint8_t *p)
+static inline uint64_t load_word(const uint8_t *p)
 {
     uint64_t v;
     memcpy(&v, p, sizeof v);
@@ -173,7 +173,7 @@ static inline uint64_t chunk_bits(const uint8_t *p, uint64_t inside, uint64_t *a
 {
     uint64_t lf = 0, cr = 0;
     for (unsigned i = 0; i < NEWLINES_CHUNK; i += 8) {
-        const uint64_t word = load_le(p + i);
+        const uint64_t word = load_word(p + i);
         lf |= pack_match_bits(match_bytes(word, '\n')) << i;
         cr |= pack_match_bits(match_bytes(word, '\r')) << i;
     }

@@ -29,7 +29,7 @@ struct list_parser {
     void *arg;
 };
 
-static void set_size(struct list_parser *p, const struct xml_element *e)
+static void parse_object_size(struct list_parser *p, const struct xml_element *e)
 {
     int64_t size;
     p->sized = text_parse_i64((const uint8_t *)e->text, e->size, &size) && size >= 0;
@@ -37,7 +37,7 @@ static void set_size(struct list_parser *p, const struct xml_element *e)
 }
 
 /* Some stores leave out the quotes, which the header of a response has. */
-static void set_version(struct list_parser *p, const struct xml_element *e)
+static void parse_object_version(struct list_parser *p, const struct xml_element *e)
 {
     char *version = p->object.identity.version;
     const bool quoted = e->text[0] == '"' || strncmp(e->text, "W/\"", 3) == 0;
@@ -77,8 +77,8 @@ static int on_list_element(void *arg, const struct xml_element *e)
     if ((xml_element_is(e, "Contents", "Key") || xml_element_is(e, "CommonPrefixes", "Prefix")) &&
         !copy_element_text(p->key, e))
         return -1;
-    if (xml_element_is(e, "Contents", "Size")) set_size(p, e);
-    if (xml_element_is(e, "Contents", "ETag")) set_version(p, e);
+    if (xml_element_is(e, "Contents", "Size")) parse_object_size(p, e);
+    if (xml_element_is(e, "Contents", "ETag")) parse_object_version(p, e);
     if (xml_element_is(e, NULL, "Contents")) return add_s3_object(p, false);
     if (xml_element_is(e, NULL, "CommonPrefixes")) return add_s3_object(p, true);
     if (xml_element_is(e, NULL, "NextContinuationToken") && !copy_element_text(p->token, e) &&
@@ -175,7 +175,7 @@ struct s3_names {
     uint64_t keys, pages;
 };
 
-static int add_key(void *arg, const struct listed_object *listed)
+static int add_listed_key(void *arg, const struct listed_object *listed)
 {
     struct s3_names *n = arg;
     char name[S3_TOKEN_BYTES];
@@ -189,11 +189,6 @@ static int add_key(void *arg, const struct listed_object *listed)
     if (listed->is_directory) name[size - 1] = '\0';
     object.name = name;
     return n->entry(n->arg, &object);
-}
-
-static int set_list_error(const char *name, const char *what, struct glint_error *error)
-{
-    return error_set(error, GLINT_E_INPUT_URL, NULL, "%s: %s", name, what);
 }
 
 static int set_endless(const char *name, struct glint_error *error)
@@ -225,13 +220,14 @@ static int list_s3(struct remote_target *t, struct env *env, const char *name, c
         memcpy(last, token, sizeof last);
         r = format_query(query, prefix, token, recursive)
                 ? remote_document_read(t, env, name, query, REMOTE_PAGE_BYTES_MAX, &page, error)
-                : set_list_error(name, "it is too long", error);
-        if (r == 0) r = s3_list_parse(page.data, page.size, token, add_key, names);
-        if (r == -1) r = set_list_error(name, "the response is no list of objects", error);
+                : remote_set_url_error(name, "it is too long", error);
+        if (r == 0) r = s3_list_parse(page.data, page.size, token, add_listed_key, names);
+        if (r == -1) r = remote_set_url_error(name, "the response is no list of objects", error);
         names->pages++; /* they may be empty */
         if (r == 0 && names->keys + names->pages > REMOTE_NAMES_MAX) r = set_endless(name, error);
         if (r == 0 && token[0] != '\0' && strcmp(token, last) == 0)
-            r = set_list_error(name, "the next page of the list is the same one again", error);
+            r = remote_set_url_error(name, "the next page of the list is the same one again",
+                                     error);
     } while (r == 0 && token[0] != '\0');
     buffer_fini(&page);
     return r;
@@ -266,7 +262,7 @@ static int add_status(void *arg, const struct listed_object *status)
     if (++w->seen > REMOTE_NAMES_MAX) return set_endless(w->url, w->error);
     if (!text_format(path, sizeof path, "%s%s%s", w->directory, w->directory[0] != '\0' ? "/" : "",
                      status->name))
-        return set_list_error(w->url, "a name in it is too long", w->error);
+        return remote_set_url_error(w->url, "a name in it is too long", w->error);
     object.name = path;
     const int r = w->entry(w->arg, &object);
     if (r <= 0 || !status->is_directory || !w->recursive) return r;
@@ -279,14 +275,14 @@ static int list_directory(struct hdfs_walk *w, struct remote_target *t, struct e
     char url[REMOTE_URL_BYTES];
     if (!text_format(url, sizeof url, "%s%s%s", w->url, w->directory[0] != '\0' ? "/" : "",
                      w->directory))
-        return set_list_error(w->url, "a name in it is too long", w->error);
+        return remote_set_url_error(w->url, "a name in it is too long", w->error);
     int r = remote_target_init(t, env, url, url, w->cancelled, w->error);
     text->size = 0;
     if (r == 0)
         r = remote_document_read(t, env, url, "op=LISTSTATUS", REMOTE_LIST_BYTES_MAX, text,
                                  w->error);
     if (r == 0) r = hdfs_list_parse(text->data, text->size, add_status, w);
-    return r == -1 ? set_list_error(url, "the response is no list of files", w->error) : r;
+    return r == -1 ? remote_set_url_error(url, "the response is no list of files", w->error) : r;
 }
 
 static int list_hdfs(struct hdfs_walk *w, struct remote_target *t, struct env *env)
@@ -337,7 +333,7 @@ static int remote_list(struct env *env, const char *url, const char *begin, bool
         if (path[0] == '/') path++;
         const char *slash = path[0] != '\0' ? "/" : "";
         if (!text_format(prefix, sizeof prefix, "%s%s%s", path, slash, begin))
-            r = set_list_error(url, "it is too long", error);
+            r = remote_set_url_error(url, "it is too long", error);
         names.prefix_size = strlen(path) + strlen(slash);
         if (r == 0) r = list_s3(t, env, url, prefix, recursive, &names, error);
         if (r == 0 && names.keys == 0 && path[0] != '\0' && begin[0] == '\0')
@@ -497,7 +493,7 @@ static bool is_commit_record(const char *name)
 }
 
 /* HDFS lists all names, whatever they should begin with. */
-static int find_record(void *arg, const struct listed_object *object)
+static int find_commit_record(void *arg, const struct listed_object *object)
 {
     bool *found = arg;
     *found = *found || is_commit_record(object->name);
@@ -510,7 +506,7 @@ static int check_not_pending(struct input_walk *w, const char *directory)
     struct glint_error problem = {.code = GLINT_OK};
     bool found = false;
     int r = remote_list(w->env, directory, REMOTE_COMMIT_PREFIX, false, w->list->cancelled,
-                        find_record, &found, &problem);
+                        find_commit_record, &found, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, directory, &problem);
     return r == 0 && found ? record_pending(w, directory) : r;
 }

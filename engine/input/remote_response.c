@@ -16,7 +16,7 @@ struct slice {
     const char *at, *end;
 };
 
-static bool is_blank(char c)
+static bool is_header_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -28,13 +28,13 @@ static struct slice header_value(const char *line, size_t size, const char *name
     if (size <= n || line[n] != ':' || strncasecmp(line, name, n) != 0)
         return (struct slice){NULL, NULL};
     struct slice v = {line + n + 1, line + size};
-    while (v.at < v.end && is_blank(*v.at)) v.at++;
-    while (v.end > v.at && is_blank(v.end[-1])) v.end--;
+    while (v.at < v.end && is_header_blank(*v.at)) v.at++;
+    while (v.end > v.at && is_header_blank(v.end[-1])) v.end--;
     return v;
 }
 
 /* Parses digits at the front. */
-static bool parse_number(struct slice *v, uint64_t *out)
+static bool parse_header_number(struct slice *v, uint64_t *out)
 {
     const char *begin = v->at;
     uint64_t n = 0;
@@ -57,7 +57,8 @@ static bool skip_char(struct slice *v, char c)
 static void add_length(struct remote_response *r, struct slice v)
 {
     uint64_t length;
-    if (!parse_number(&v, &length) || v.at != v.end || (r->has_length && r->length != length))
+    if (!parse_header_number(&v, &length) || v.at != v.end ||
+        (r->has_length && r->length != length))
         r->malformed = true;
     else
         r->length = length;
@@ -74,18 +75,18 @@ static bool parse_range(struct remote_response *r, struct slice v)
     if (!skip_char(&v, ' ')) return false;
     r->from = r->to = 0;
     if (!skip_char(&v, '*')) {
-        if (!parse_number(&v, &r->from) || !skip_char(&v, '-') || !parse_number(&v, &r->to) ||
-            r->to < r->from)
+        if (!parse_header_number(&v, &r->from) || !skip_char(&v, '-') ||
+            !parse_header_number(&v, &r->to) || r->to < r->from)
             return false;
         r->to++;
     }
     if (!skip_char(&v, '/')) return false;
     r->has_total = !skip_char(&v, '*');
-    if (r->has_total && !parse_number(&v, &r->total)) return false;
+    if (r->has_total && !parse_header_number(&v, &r->total)) return false;
     return v.at == v.end && (!r->has_total || r->to <= r->total);
 }
 
-static void set_version(struct remote_response *r, struct slice v, bool etag)
+static void keep_version(struct remote_response *r, struct slice v, bool etag)
 {
     const size_t size = (size_t)(v.end - v.at);
     if (size == 0 || size >= sizeof r->version || (r->has_etag && !etag)) return;
@@ -108,9 +109,9 @@ void remote_response_add_line(struct remote_response *r, const char *line, size_
         r->has_range = true;
     }
     v = header_value(line, size, "ETag");
-    if (v.at != NULL) set_version(r, v, true);
+    if (v.at != NULL) keep_version(r, v, true);
     v = header_value(line, size, "Last-Modified");
-    if (v.at != NULL) set_version(r, v, false);
+    if (v.at != NULL) keep_version(r, v, false);
     assert(strlen(r->version) < sizeof r->version);
 }
 
@@ -259,7 +260,7 @@ int remote_document_read(struct remote_target *target, struct env *env, const ch
     const uint64_t before = out->size;
     assert(target->kind != REMOTE_HTTP);
     if (!remote_target_query(target, query, &request))
-        return error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the URL is too long", name);
+        return remote_set_url_error(name, "the URL is too long", error);
     remote_retry_begin(&retry, env);
     for (;;) {
         struct glint_error problem = {.code = GLINT_OK};

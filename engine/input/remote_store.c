@@ -166,8 +166,9 @@ static int set_output_error(const struct glint_error *e, struct glint_error *err
 }
 
 /* Adds what the store says to the error of the status. */
-static enum remote_result set_refused(const struct remote_store *s, const struct remote_transfer *t,
-                                      const struct s3_reply *reply, struct glint_error *error)
+static enum remote_result set_store_refused(const struct remote_store *s,
+                                            const struct remote_transfer *t,
+                                            const struct s3_reply *reply, struct glint_error *error)
 {
     const bool said = reply->kind == S3_ERROR && reply->code[0] != '\0';
     enum remote_result result;
@@ -190,7 +191,7 @@ static enum remote_result set_refused(const struct remote_store *s, const struct
     return result;
 }
 
-static enum remote_result set_garbled(const struct remote_store *s, struct glint_error *error)
+static enum remote_result set_store_garbled(const struct remote_store *s, struct glint_error *error)
 {
     error_set(error, GLINT_E_INPUT_URL, "is this an endpoint of S3?",
               "%s: the response makes no sense", s->name);
@@ -217,8 +218,8 @@ static enum remote_result judge_answer(const struct remote_store *s, const struc
         out->status = 404;
         return REMOTE_OK;
     }
-    if (!fine || out->reply.kind == S3_ERROR) return set_refused(s, t, &out->reply, error);
-    return out->reply.kind == call->wanted ? REMOTE_OK : set_garbled(s, error);
+    if (!fine || out->reply.kind == S3_ERROR) return set_store_refused(s, t, &out->reply, error);
+    return out->reply.kind == call->wanted ? REMOTE_OK : set_store_garbled(s, error);
 }
 
 /* Appends the response's body to `body`. */
@@ -353,7 +354,7 @@ int remote_store_upload_part(struct remote_store *s, const char *key, const char
     return r;
 }
 
-static bool append_escaped(struct buffer *out, const char *text)
+static bool append_xml_escaped(struct buffer *out, const char *text)
 {
     bool ok = true;
     for (; ok && *text != '\0'; text++) {
@@ -368,12 +369,12 @@ static bool append_escaped(struct buffer *out, const char *text)
     return ok;
 }
 
-static bool append_part(struct buffer *out, uint32_t number, const char *etag)
+static bool append_part_element(struct buffer *out, uint32_t number, const char *etag)
 {
     char begin[96];
     static const char end[] = "</ETag></Part>";
     text_format(begin, sizeof begin, "<Part><PartNumber>%" PRIu32 "</PartNumber><ETag>", number);
-    return buffer_append(out, begin, strlen(begin)) && append_escaped(out, etag) &&
+    return buffer_append(out, begin, strlen(begin)) && append_xml_escaped(out, etag) &&
            buffer_append(out, end, sizeof end - 1);
 }
 
@@ -388,7 +389,8 @@ int remote_store_complete_upload(struct remote_store *s, const char *key, const 
     struct answer answer;
     assert(count >= 1 && count <= S3_PARTS_MAX);
     bool ok = buffer_append(&body, begin, sizeof begin - 1);
-    for (uint32_t i = 0; ok && i < count; i++) ok = append_part(&body, i + 1, parts[i].etag);
+    for (uint32_t i = 0; ok && i < count; i++)
+        ok = append_part_element(&body, i + 1, parts[i].etag);
     ok = ok && buffer_append(&body, end, sizeof end - 1);
     const struct call call = {.method = "POST",
                               .key = key,

@@ -11,7 +11,7 @@
 
 #define REGION_BYTES 64
 
-static int set_url_error(const char *name, const char *what, struct glint_error *error)
+int remote_set_url_error(const char *name, const char *what, struct glint_error *error)
 {
     return error_set(error, GLINT_E_INPUT_URL, NULL, "%s: %s", name, what);
 }
@@ -25,12 +25,12 @@ static int open_s3(struct remote_target *t, struct env *env, const char *name,
     const int n = (int)p.host_size;
     struct glint_error problem = {.code = GLINT_OK};
     bool ok = true;
-    if (p.host_size == 0) return set_url_error(name, "a URL without a bucket", error);
+    if (p.host_size == 0) return remote_set_url_error(name, "a URL without a bucket", error);
     /* A bucket is named in the path, perhaps: . and .. would lead elsewhere. */
     if (strspn(p.host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") <
             p.host_size ||
         p.host[0] == '.')
-        return set_url_error(name, "this is not the name of a bucket", error);
+        return remote_set_url_error(name, "this is not the name of a bucket", error);
     if (aws_credentials_read(env, &t->signature, &t->expires_ns, region, sizeof region, &problem) <
         0)
         return error_set(error, problem.code, problem.hint, "%s: %s", name, problem.cause);
@@ -46,7 +46,7 @@ static int open_s3(struct remote_target *t, struct env *env, const char *name,
         ok = ok && text_format(t->base, sizeof t->base, "https://%.*s.s3.%s.amazonaws.com", n,
                                p.host, region);
     }
-    return ok ? 0 : set_url_error(name, "the endpoint is too long", error);
+    return ok ? 0 : remote_set_url_error(name, "the endpoint is too long", error);
 }
 
 static int open_webhdfs(struct remote_target *t, const char *name, struct glint_error *error)
@@ -55,7 +55,7 @@ static int open_webhdfs(struct remote_target *t, const char *name, struct glint_
     bool ok = text_format(t->base, sizeof t->base, "%s://%.*s/webhdfs/v1", p.tls ? "https" : "http",
                           (int)p.host_size, p.host);
     ok = ok && remote_url_encode(p.path, strlen(p.path), "/", t->base, sizeof t->base);
-    return ok ? 0 : set_url_error(name, "the URL is too long", error);
+    return ok ? 0 : remote_set_url_error(name, "the URL is too long", error);
 }
 
 int remote_target_init(struct remote_target *t, struct env *env, const char *url, const char *name,

@@ -27,6 +27,8 @@ struct remote_target {
  * for messages; `cancelled` as in struct remote_request. */
 int remote_target_init(struct remote_target *t, struct env *env, const char *url, const char *name,
                        int cancelled, struct glint_error *error);
+/* Sets INPUT_URL: "name: what". Returns the code. */
+int remote_set_url_error(const char *name, const char *what, struct glint_error *error);
 /* Sets *out to the request of bytes [from, to) of the object, which is valid until the next one;
  * to == 0: all. Returns false if the URL is too long. */
 bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,

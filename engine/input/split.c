@@ -307,7 +307,7 @@ static int64_t read_at(struct frame_scan *s, uint64_t at, uint8_t *out, uint64_t
     return input_source_read(&s->source, out, size, at, s->error);
 }
 
-static uint32_t load_le(const uint8_t *p, unsigned bytes)
+static uint32_t load_frame_number(const uint8_t *p, unsigned bytes)
 {
     uint32_t value = 0;
     for (unsigned i = 0; i < bytes; i++) value |= (uint32_t)p[i] << (8 * i);
@@ -342,17 +342,17 @@ static int find_zstd_end(struct frame_scan *s, uint64_t *out)
     uint8_t bytes[8];
     int64_t n = read_at(s, s->at, bytes, sizeof bytes);
     if (n < (int64_t)sizeof bytes) return n < 0 ? (int)n : 0;
-    if ((load_le(bytes, 4) & SKIPPABLE_MASK) == SKIPPABLE_MAGIC) {
-        *out = s->at + 8 + load_le(bytes + 4, 4);
+    if ((load_frame_number(bytes, 4) & SKIPPABLE_MASK) == SKIPPABLE_MAGIC) {
+        *out = s->at + 8 + load_frame_number(bytes + 4, 4);
         return 1;
     }
-    if (load_le(bytes, 4) != ZSTD_MAGIC) return 0;
+    if (load_frame_number(bytes, 4) != ZSTD_MAGIC) return 0;
     const uint8_t descriptor = bytes[4];
     uint64_t at = s->at + zstd_header_bytes(descriptor);
     bool last = false;
     while (!last) {
         if ((n = read_at(s, at, bytes, 3)) < 3) return n < 0 ? (int)n : 0;
-        const uint32_t block = load_le(bytes, 3), type = block >> 1 & 3;
+        const uint32_t block = load_frame_number(bytes, 3), type = block >> 1 & 3;
         if (type == 3) return 0; /* reserved */
         last = (block & 1) != 0;
         at += 3 + (type == 1 ? 1 : block >> 3); /* 1: one byte, to be repeated */

@@ -81,7 +81,7 @@ static void clear_text(struct document *d)
     d->too_long = false;
 }
 
-static void on_start(void *arg, const char *name, const char **attributes)
+static void on_element_start(void *arg, const char *name, const char **attributes)
 {
     struct document *d = arg;
     (void)attributes;
@@ -105,7 +105,7 @@ static void on_doctype(void *arg, const char *name, const char *system_id, const
     stop_parser(arg, -1); /* no response has one */
 }
 
-static void on_text(void *arg, const char *text, int size)
+static void on_element_text(void *arg, const char *text, int size)
 {
     struct document *d = arg;
     const size_t n = (size_t)size;
@@ -119,7 +119,7 @@ static void on_text(void *arg, const char *text, int size)
     d->text[d->size] = '\0';
 }
 
-static void on_end(void *arg, const char *name)
+static void on_element_end(void *arg, const char *name)
 {
     struct document *d = arg;
     (void)name;
@@ -146,9 +146,9 @@ int xml_elements_parse(const uint8_t *text, uint64_t size, xml_element_call *ele
     d.xml = expat.XML_ParserCreate(NULL);
     if (d.xml == NULL) return -1;
     expat.XML_SetUserData(d.xml, &d);
-    expat.XML_SetElementHandler(d.xml, on_start, on_end);
+    expat.XML_SetElementHandler(d.xml, on_element_start, on_element_end);
     expat.XML_SetStartDoctypeDeclHandler(d.xml, on_doctype);
-    expat.XML_SetCharacterDataHandler(d.xml, on_text);
+    expat.XML_SetCharacterDataHandler(d.xml, on_element_text);
     const bool ok =
         expat.XML_Parse(d.xml, (const char *)text, (int)size, XML_TRUE) == XML_STATUS_OK;
     expat.XML_ParserFree(d.xml);
