@@ -167,7 +167,7 @@ bool exit_dirs_remove_all(void)
     return all;
 }
 
-static void crash_text_append_hex(struct crash_text *t, uint64_t number);
+static void crash_text_append_number(struct crash_text *t, uint64_t number, unsigned base);
 
 /* ---- backtrace_symbols_fd knows only what a file exports, which of a program is nothing: this
  * reads the symbol table in the file. Like that function it calls dladdr, which takes a lock; all
@@ -268,12 +268,12 @@ static void crash_symbols_append(struct crash_text *out, const void *address, bo
             start = at - ((uintptr_t)address - (uintptr_t)module.dli_saddr);
         }
         crash_text_append(out, "+0x");
-        crash_text_append_hex(out, at - start);
+        crash_text_append_number(out, at - start, 16);
         crash_text_append(out, ")");
         if (f.data != NULL) munmap((void *)(uintptr_t)f.data, f.size);
     }
     crash_text_append(out, "[0x");
-    crash_text_append_hex(out, at);
+    crash_text_append_number(out, at, 16);
     crash_text_append(out, "]");
 }
 
@@ -340,11 +340,6 @@ void crash_text_append_u64(struct crash_text *t, uint64_t number)
     crash_text_append_number(t, number, 10);
 }
 
-static void crash_text_append_hex(struct crash_text *t, uint64_t number)
-{
-    crash_text_append_number(t, number, 16);
-}
-
 static void describe_crash(int number, const siginfo_t *info, struct crash_text *out)
 {
     const char *name = sigdescr_np(number);
@@ -361,7 +356,7 @@ static void describe_crash(int number, const siginfo_t *info, struct crash_text 
     }
     if (number == SIGSEGV || number == SIGBUS) {
         crash_text_append(out, " at address 0x");
-        crash_text_append_hex(out, (uintptr_t)info->si_addr);
+        crash_text_append_number(out, (uintptr_t)info->si_addr, 16);
     }
     crash_text_append(out, ", ");
     if (self.describe_crash != NULL)

@@ -111,15 +111,6 @@ static size_t format_plain_decimal(char *out, const struct decimal *d)
     return n;
 }
 
-static size_t format_nan_or_infinity(char *out, double value, const char *infinity,
-                                     const char *nan_text)
-{
-    if (isnan(value)) return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s", nan_text);
-    if (isinf(value))
-        return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s%s", value < 0 ? "-" : "", infinity);
-    return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s0.0", signbit(value) ? "-" : "");
-}
-
 /* How Python and Java format doubles. */
 struct f64_style {
     const char *infinity, *nan;
@@ -129,8 +120,11 @@ struct f64_style {
 
 static size_t format_f64(char *out, double value, const struct f64_style *style)
 {
-    if (!isfinite(value) || value == 0)
-        return format_nan_or_infinity(out, value, style->infinity, style->nan);
+    const char *sign = signbit(value) != 0 ? "-" : "";
+    if (isnan(value)) return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s", style->nan);
+    if (isinf(value) || value == 0)
+        return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s%s", sign,
+                                value == 0 ? "0.0" : style->infinity);
     struct decimal d;
     decimal_shortest(fabs(value), &d);
     size_t n = 0;

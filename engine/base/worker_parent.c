@@ -140,35 +140,23 @@ static int spawn_parent(struct worker_parent *p, const struct worker_start *star
 static int find_or_start_parent(struct worker_parents *w, const struct worker_start *start,
                                 struct worker_parent **out)
 {
-    struct buffer key = {NULL, 0, 0};
-    struct worker_parent *p = w->first;
-    int r = 0;
-    if (!append_texts(&key, start->words) || !append_texts(&key, start->variables)) {
-        buffer_fini(&key);
-        return -ENOMEM;
-    }
-    while (p != NULL && (p->key.size != key.size || memcmp(p->key.data, key.data, key.size) != 0))
-        p = p->next;
-    *out = p;
-    if (p != NULL) {
-        buffer_fini(&key);
-        return 0;
-    }
-    p = mem_zalloc(sizeof *p);
-    if (p == NULL) {
-        buffer_fini(&key);
-        return -ENOMEM;
-    }
-    p->key = key;
+    struct worker_parent *p = mem_zalloc(sizeof *p), *other = w->first;
+    if (p == NULL) return -ENOMEM;
     p->exited = p->socket = -1;
-    r = spawn_parent(p, start);
-    if (r < 0) {
+    const bool made =
+        append_texts(&p->key, start->words) && append_texts(&p->key, start->variables);
+    while (
+        made && other != NULL &&
+        (other->key.size != p->key.size || memcmp(other->key.data, p->key.data, p->key.size) != 0))
+        other = other->next;
+    const int r = !made ? -ENOMEM : other != NULL ? 1 : spawn_parent(p, start);
+    if (r != 0) {
         destroy_parent(p);
-        return r;
+        *out = other;
+        return r < 0 ? r : 0;
     }
     p->next = w->first;
-    w->first = p;
-    *out = p;
+    w->first = *out = p;
     return 0;
 }
 

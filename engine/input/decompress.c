@@ -136,16 +136,6 @@ static enum decode_result bzip2_decode(void *state, struct decode *d)
     return DECODE_CORRUPT;
 }
 
-static const struct decompress_codec decompress_bzip2 = {.name = "bzip2",
-                                                         .check = "bzip2 -t",
-                                                         .unpack = "bzip2 -d",
-                                                         .ignores_trailing = "bzip2 -dc",
-                                                         .state_size = sizeof(struct bzip2_state),
-                                                         .open = bzip2_open,
-                                                         .begin = bzip2_begin,
-                                                         .decode = bzip2_decode,
-                                                         .close = bzip2_close};
-
 /* ---- gzip, by ISA-L. The blocks of BGZF are members whose headers give their size, by which files
  * are cut (input/split.h), so the size is checked. */
 
@@ -305,16 +295,6 @@ static enum decode_result gzip_decode(void *state, struct decode *d)
     return DECODE_FRAME_END;
 }
 
-static const struct decompress_codec decompress_gzip = {.name = "gzip",
-                                                        .check = "gzip -t",
-                                                        .unpack = "gzip -d",
-                                                        .ignores_trailing = "gzip -dc",
-                                                        .state_size = sizeof(struct gzip_state),
-                                                        .padding = 1,
-                                                        .open = gzip_open,
-                                                        .begin = gzip_begin,
-                                                        .decode = gzip_decode};
-
 /* ---- The frame format of lz4, by liblz4, which skips skippable frames. A block has at most 4 MiB.
  * The old format, which the program lz4 reads in any frame, is only detected. */
 
@@ -381,15 +361,6 @@ static void lz4_close(void *state)
     LZ4F_freeDecompressionContext(((struct lz4_state *)state)->context);
 }
 
-static const struct decompress_codec decompress_lz4 = {.name = "lz4",
-                                                       .check = "lz4 -t",
-                                                       .unpack = "lz4 -d",
-                                                       .state_size = sizeof(struct lz4_state),
-                                                       .open = lz4_open,
-                                                       .begin = lz4_begin,
-                                                       .decode = lz4_decode,
-                                                       .close = lz4_close};
-
 /* ---- xz, by liblzma. A file may demand any amount of memory for its dictionary, so it is limited;
  * the strongest preset, xz -9, needs 65 MiB. */
 
@@ -450,17 +421,6 @@ static void xz_close(void *state)
 {
     lzma_end(&((struct xz_state *)state)->stream);
 }
-
-static const struct decompress_codec decompress_xz = {.name = "xz",
-                                                      .check = "xz -t",
-                                                      .unpack = "xz -d",
-                                                      .state_size = sizeof(struct xz_state),
-                                                      .padding = 4,
-                                                      .frames_after_padding = true,
-                                                      .open = xz_open,
-                                                      .begin = xz_begin,
-                                                      .decode = xz_decode,
-                                                      .close = xz_close};
 
 /* ---- zstd, by libzstd, which skips skippable frames. The window, and with it the memory, is
  * limited: the header of a frame may demand up to 2 GiB. */
@@ -553,14 +513,6 @@ static void zstd_close(void *state)
     ZSTD_freeDCtx(((struct zstd_state *)state)->context);
 }
 
-static const struct decompress_codec decompress_zstd = {.name = "zstd",
-                                                        .check = "zstd -t",
-                                                        .unpack = "zstd -d --long=31",
-                                                        .state_size = sizeof(struct zstd_state),
-                                                        .open = zstd_open,
-                                                        .decode = zstd_decode,
-                                                        .close = zstd_close};
-
 /* ---- decompress */
 
 #define IN_BYTES (64 * KIB)
@@ -589,17 +541,57 @@ struct decompressor {
     uint8_t in[IN_BYTES];
 };
 
-static const struct decompress_codec *const codecs[COMPRESSION_COUNT] = {
-    [COMPRESSION_GZIP] = &decompress_gzip,   [COMPRESSION_ZSTD] = &decompress_zstd,
-    [COMPRESSION_BZIP2] = &decompress_bzip2, [COMPRESSION_XZ] = &decompress_xz,
-    [COMPRESSION_LZ4] = &decompress_lz4,
+static const struct decompress_codec codecs[COMPRESSION_COUNT] = {
+    [COMPRESSION_BZIP2] = {.name = "bzip2",
+                           .check = "bzip2 -t",
+                           .unpack = "bzip2 -d",
+                           .ignores_trailing = "bzip2 -dc",
+                           .state_size = sizeof(struct bzip2_state),
+                           .open = bzip2_open,
+                           .begin = bzip2_begin,
+                           .decode = bzip2_decode,
+                           .close = bzip2_close},
+    [COMPRESSION_GZIP] = {.name = "gzip",
+                          .check = "gzip -t",
+                          .unpack = "gzip -d",
+                          .ignores_trailing = "gzip -dc",
+                          .state_size = sizeof(struct gzip_state),
+                          .padding = 1,
+                          .open = gzip_open,
+                          .begin = gzip_begin,
+                          .decode = gzip_decode},
+    [COMPRESSION_LZ4] = {.name = "lz4",
+                         .check = "lz4 -t",
+                         .unpack = "lz4 -d",
+                         .state_size = sizeof(struct lz4_state),
+                         .open = lz4_open,
+                         .begin = lz4_begin,
+                         .decode = lz4_decode,
+                         .close = lz4_close},
+    [COMPRESSION_XZ] = {.name = "xz",
+                        .check = "xz -t",
+                        .unpack = "xz -d",
+                        .state_size = sizeof(struct xz_state),
+                        .padding = 4,
+                        .frames_after_padding = true,
+                        .open = xz_open,
+                        .begin = xz_begin,
+                        .decode = xz_decode,
+                        .close = xz_close},
+    [COMPRESSION_ZSTD] = {.name = "zstd",
+                          .check = "zstd -t",
+                          .unpack = "zstd -d --long=31",
+                          .state_size = sizeof(struct zstd_state),
+                          .open = zstd_open,
+                          .decode = zstd_decode,
+                          .close = zstd_close},
 };
 
 struct decompressor *decompressor_create(const struct input_source *source,
                                          enum compression compression, uint64_t from, uint64_t to)
 {
     assert(compression > COMPRESSION_NONE && compression < COMPRESSION_COUNT);
-    const struct decompress_codec *codec = codecs[compression];
+    const struct decompress_codec *codec = &codecs[compression];
     struct decompressor *z = mem_alloc(sizeof *z);
     if (z == NULL) return NULL;
     memset(z, 0, offsetof(struct decompressor, in)); /* the buffer needs no zeros */

@@ -49,20 +49,16 @@ look_up_avx512(const int64_t *keys, uint32_t rows, const uint32_t *direct, uint3
     return all;
 }
 
+#endif
+
 direct_lookup_fn direct_lookup_for_cpu(void)
 {
+#if defined(__x86_64__)
     static_assert(DIRECT_LOOKUP_KEYS == 32, "two registers of sixteen");
-    return __builtin_cpu_supports("avx512f") ? look_up_avx512 : NULL;
-}
-
-#else
-
-direct_lookup_fn direct_lookup_for_cpu(void)
-{
+    if (__builtin_cpu_supports("avx512f")) return look_up_avx512;
+#endif
     return NULL;
 }
-
-#endif
 
 /* ---- hash table */
 
