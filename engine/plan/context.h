@@ -1,4 +1,4 @@
-/* The context: owns everything that a job builds until it is released (release.c) or glint_destroy.
+/* The context: owns everything that a job builds until it is released or glint_destroy.
  * Driver thread only.
  *
  * The plan runs actions through struct runner, which the driver implements. */
@@ -320,7 +320,7 @@ uint32_t rdd_partition_count(struct glint_rdd *rdd);
 void rdd_coalesce_range(uint32_t parent_partitions, uint32_t partitions, uint32_t p,
                         uint32_t *out_first, uint32_t *out_end);
 
-/* ---- Lifetimes (release.c) */
+/* ---- Lifetimes */
 
 /* Returns a zeroed RDD in the context's list, with the job's reference; NULL with the error set. */
 struct glint_rdd *rdd_add(struct glint *g);
@@ -337,11 +337,8 @@ static inline uint32_t rdd_map_count(const struct glint_rdd *shuffle)
 {
     return shuffle->parent_count > 0 ? shuffle->parents[0]->partitions : shuffle->maps;
 }
-struct glint_broadcast *broadcast_add(struct glint *g);
 /* Adds references of `rdd` on the broadcasts of `args`. False: out of memory. */
 bool rdd_ref_broadcasts(struct glint_rdd *rdd, const struct glint_args *args);
-/* Frees all RDDs, broadcasts and scopes, without telling the runner. */
-void context_free_plan(struct glint *g);
 
 /* ---- Functions and arguments */
 
@@ -384,7 +381,7 @@ void context_hint_saved_output(struct glint *g, const char *paths);
 /* Like glint_note, for a problem that did not fail the job. Also printed with --quiet. */
 void context_warn(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* release.c: "memory", "disk", "memory and disk". */
+/* "memory", "disk", "memory and disk". */
 const char *persist_level_name(unsigned level);
 
 /* Runs a job's function on the driver, to merge the results of tasks. The function sees a normal
