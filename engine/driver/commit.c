@@ -11,7 +11,6 @@
 #include "engine/driver/commit_objects.h"
 #include "engine/driver/commit_partitions.h"
 #include "engine/driver/driver_internal.h"
-#include "engine/driver/old_output.h"
 #include "engine/input/input.h"
 #include "engine/input/remote_writer.h"
 
@@ -24,6 +23,189 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* ---- Outputs that --overwrite replaces: only what glint has written, and nothing else, is
+ * removed.
+ *
+ * Name and file type decide what is glint's: a job writes _SUCCESS and parts, all regular files,
+ * and directories like dt=2026-01-01 with parts and such directories in them (commit_partitions.h).
+ * _SUCCESS is written last, so parts without it are not the output of a glint job that succeeded,
+ * perhaps of another tool. */
+
+#define REPLACE_HINT                                                                               \
+    "name another output, or move it away: --overwrite replaces only outputs of glint jobs and "   \
+    "empty directories"
+
+/* The files of an existing output. */
+struct output_file_ids {
+    struct output_file_id {
+        uint64_t device, inode;
+    } * items; /* sorted */
+    uint64_t count, capacity;
+};
+
+/* A directory of an output while its entries are visited. */
+struct output_directory {
+    struct env *env;
+    int dir;
+    unsigned depth;    /* 0: the output itself */
+    const char *where; /* below the output, with a slash; "": the output */
+    struct commit_found *found;
+    struct output_file_ids *ids;
+    int error; /* remove_replaced_files: the first negative errno */
+};
+
+typedef int output_entry(void *arg, const char *name);
+
+/* part-00007, part-00007.gz, part-00007.zst: as ops/save.c names them. */
+static bool is_job_file(const struct output_directory *c, const char *name)
+{
+    const char *job, *suffix;
+    if (strcmp(name, COMMIT_SUCCESS) == 0) return c->depth == 0;
+    return remote_part_parse(name, &job, &suffix) > 0 && job == NULL &&
+           commit_name_is_part(name, NULL);
+}
+
+static bool is_job_directory(const struct output_directory *c, const char *name)
+{
+    return c->depth < COMMIT_PARTITION_LEVELS && name[0] != '=' && strchr(name, '=') != NULL;
+}
+
+/* Visits the entries of the directory `name` in `dir`. Returns as list, or a negative errno. */
+static int visit_output_directory(struct output_directory *c, int dir, const char *name,
+                                  output_entry *entry)
+{
+    int r = c->dir = c->env->open(c->env, dir, name, ENV_DIR_NOFOLLOW);
+    if (r < 0) return r;
+    r = c->env->list(c->env, c->dir, entry, c);
+    c->env->close(c->env, c->dir);
+    return r == 0 ? c->error : r;
+}
+
+static int visit_inner_directory(const struct output_directory *outer, const char *name,
+                                 output_entry *entry)
+{
+    char where[2 * NAME_MAX];
+    struct output_directory inner = *outer;
+    if (!text_format(where, sizeof where, "%s%s/", outer->where, name)) where[0] = '\0';
+    inner.where = where;
+    inner.depth++;
+    inner.error = 0;
+    assert(inner.depth <= COMMIT_PARTITION_LEVELS);
+    return visit_output_directory(&inner, outer->dir, name, entry);
+}
+
+/* Called for each entry. 1 ends the listing: a foreign entry was found. */
+static int check_replaced_entry(void *arg, const char *name)
+{
+    struct output_directory *c = arg;
+    struct env_stat stat = {.kind = ENV_OTHER};
+    const bool file = is_job_file(c, name), directory = !file && is_job_directory(c, name);
+    int r = file || directory ? c->env->stat_name(c->env, c->dir, name, &stat) : 0;
+    if (r != 0) return r;
+    if (directory && stat.kind == ENV_DIRECTORY)
+        return visit_inner_directory(c, name, check_replaced_entry);
+    if (!file || stat.kind != ENV_FILE) {
+        if (!text_format(c->found->foreign, sizeof c->found->foreign, "%s%s", c->where, name))
+            text_format(c->found->foreign, sizeof c->found->foreign, "%s", name);
+        return 1;
+    }
+    if (strcmp(name, COMMIT_SUCCESS) == 0)
+        c->found->success = true;
+    else
+        c->found->parts++;
+    return 0;
+}
+
+/* Checks whether the directory `name` in `dir` may be replaced. `shown` is its path for messages.
+ * Returns 0; OUTPUT_EXISTS if it is a link, is or contains the current directory, contains a file
+ * that is not glint's, or parts without _SUCCESS; OUTPUT_CREATE if it cannot be read. */
+static int check_output_replaceable(struct env *env, int dir, const char *name, const char *shown,
+                                    struct glint_error *error)
+{
+    struct env_stat stat;
+    struct commit_found found = {.parts = 0};
+    struct output_directory c = {.env = env, .where = "", .found = &found};
+    int r = env->stat_name(env, dir, name, &stat);
+    if (r == 0 && stat.kind != ENV_DIRECTORY)
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name the directory itself",
+                         "%s is a symbolic link, and --overwrite would replace it", shown);
+    /* The current directory would become the hidden one, which is removed. */
+    if (r == 0 && env_path_is_within(env, ".", &stat))
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
+                         "%s is the current directory, or contains it", shown);
+    if (r == 0) r = visit_output_directory(&c, dir, name, check_replaced_entry);
+    if (r < 0) return error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "list", shown);
+    return commit_reject_foreign(&found, shown, REPLACE_HINT, error);
+}
+
+static int remove_replaced_entry(void *arg, const char *name)
+{
+    struct output_directory *c = arg;
+    struct env_stat stat = {.kind = ENV_OTHER};
+    int r = -ENOTEMPTY;
+    if (is_job_file(c, name)) {
+        r = c->env->remove(c->env, c->dir, name, false);
+    } else if (is_job_directory(c, name)) {
+        r = c->env->stat_name(c->env, c->dir, name, &stat);
+        if (r == 0) r = stat.kind == ENV_DIRECTORY ? 0 : -ENOTEMPTY;
+        if (r == 0) r = visit_inner_directory(c, name, remove_replaced_entry);
+        if (r == 0) r = c->env->remove(c->env, c->dir, name, true);
+    }
+    if (c->error == 0 && r != -ENOENT) c->error = r;
+    return 0;
+}
+
+/* Removes it file by file. A file that no glint job writes is kept, and so are the directories that
+ * contain it. Returns 0 or the first negative errno. */
+static int remove_replaced_files(struct env *env, int dir, const char *name)
+{
+    struct output_directory c = {.env = env, .where = ""};
+    const int r = visit_output_directory(&c, dir, name, remove_replaced_entry);
+    int removed = env->remove(env, dir, name, true); /* even if unreadable: it may be empty */
+    return removed == 0 ? 0 : r != 0 ? r : removed;
+}
+
+static int compare_file_ids(const void *a, const void *b)
+{
+    const struct output_file_id *x = a, *y = b;
+    if (x->device != y->device) return x->device < y->device ? -1 : 1;
+    return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
+static int add_file_id(void *arg, const char *name)
+{
+    const struct output_directory *c = arg;
+    struct output_file_ids *ids = c->ids;
+    struct env_stat stat;
+    int r = c->env->stat_name(c->env, c->dir, name, &stat);
+    if (r == 0 && stat.kind == ENV_DIRECTORY && c->depth < COMMIT_PARTITION_LEVELS)
+        r = visit_inner_directory(c, name, add_file_id);
+    else if (r == 0 && stat.links <= 1 &&
+             !array_reserve(&ids->items, &ids->capacity, ids->count + 1, sizeof *ids->items))
+        r = -ENOMEM;
+    else if (r == 0 && stat.links <= 1)
+        ids->items[ids->count++] = (struct output_file_id){stat.device, stat.inode};
+    return r == -ENOENT ? 0 : r;
+}
+
+/* Lists the files of an output, but those with more than one hard link: removing this name keeps
+ * the file. An output that does not exist has none. Returns 0 or a negative errno. */
+static int list_output_file_ids(struct env *env, const char *out, struct output_file_ids *ids)
+{
+    *ids = (struct output_file_ids){.items = NULL};
+    struct output_directory c = {.env = env, .where = "", .ids = ids};
+    const int r = visit_output_directory(&c, ENV_CWD, out, add_file_id);
+    if (ids->count > 1) qsort(ids->items, ids->count, sizeof *ids->items, compare_file_ids);
+    return r == -ENOENT ? 0 : r;
+}
+
+static bool is_output_file(const struct output_file_ids *ids, uint64_t device, uint64_t inode)
+{
+    const struct output_file_id id = {device, inode};
+    return ids->count > 0 &&
+           bsearch(&id, ids->items, ids->count, sizeof id, compare_file_ids) != NULL;
+}
+
 /* ---- commit */
 
 /* Levels of directories in the hidden one: those of attempts of partitions. */
@@ -32,7 +214,7 @@
 #define OUTPUT           "output" /* in the hidden directory: will be renamed to OUT */
 #define ATTEMPTS         "attempts"
 #define PROBE            OUTPUT "/probe"
-#define SUCCESS          OUTPUT "/" OLD_OUTPUT_SUCCESS
+#define SUCCESS          OUTPUT "/" COMMIT_SUCCESS
 
 /* Copies the user's path without trailing slashes. Returns false if it does not fit. */
 static bool trim_trailing_slashes(const char *path, char *out, size_t capacity)
@@ -64,7 +246,7 @@ static int reject_existing_output(const struct commit *c, struct glint_error *er
     if (s.kind != ENV_DIRECTORY)
         return error_set(error, GLINT_E_OUTPUT_EXISTS, "name a directory that does not exist yet",
                          "%s exists and is not a directory", c->out);
-    if (c->overwrite) return old_output_check_replaceable(c->env, ENV_CWD, c->out, c->out, error);
+    if (c->overwrite) return check_output_replaceable(c->env, ENV_CWD, c->out, c->out, error);
     return error_set(error, GLINT_E_OUTPUT_EXISTS,
                      "name another output, or pass --overwrite to replace it", "%s exists", c->out);
 }
@@ -417,7 +599,7 @@ static int publish_output(struct commit *c, struct glint_error *error)
     if (r != 0) return error_set_system(error, GLINT_E_OUTPUT_IO, r, "publish", c->out);
     c->exchanged = directory;
     c->state = COMMIT_PUBLISHED;
-    r = directory ? old_output_check_replaceable(c->env, c->lock.dir, OUTPUT, c->out, error) : 0;
+    r = directory ? check_output_replaceable(c->env, c->lock.dir, OUTPUT, c->out, error) : 0;
     if (r != 0) rollback_output(c);
     return r;
 }
@@ -436,10 +618,7 @@ int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,
 {
     int r = 0;
     uint32_t published = 0;
-    for (; published < count && r == 0; published++) {
-        r = publish_output(commits[published], error);
-        if (r != 0) break;
-    }
+    while (published < count && (r = publish_output(commits[published], error)) == 0) published++;
     /* The new outputs must be on disk before the old ones are removed and success is reported. */
     for (uint32_t i = 0; i < count && r == 0; i++) r = sync_output_parent(commits[i], error);
     while (r != 0 && published > 0) rollback_output(commits[--published]);
@@ -462,7 +641,7 @@ static bool keep_replaced_output(struct commit *c)
  * not glint's, the rest is kept. */
 static bool remove_replaced_output(struct commit *c)
 {
-    if (old_output_remove(c->env, c->lock.dir, OUTPUT) == 0) return true;
+    if (remove_replaced_files(c->env, c->lock.dir, OUTPUT) == 0) return true;
     keep_replaced_output(c);
     return false;
 }
@@ -496,12 +675,12 @@ bool commit_cleanup(struct commit *c)
 static int reject_inputs_inside(const struct commit *c, const struct input_list *inputs,
                                 struct glint_error *error)
 {
-    struct old_output_ids ids;
-    int r = old_output_list_ids(c->env, c->out, &ids);
+    struct output_file_ids ids;
+    int r = list_output_file_ids(c->env, c->out, &ids);
     if (r != 0) r = error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "list", c->out);
     for (uint64_t i = 0; i < inputs->count && r == 0; i++) {
         const struct input_file *file = &inputs->files[i];
-        if (old_output_has_id(&ids, file->device, file->inode))
+        if (is_output_file(&ids, file->device, file->inode))
             r = error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
                           "the input %s is in %s, which --overwrite would replace", file->path,
                           c->out);
