@@ -1,14 +1,14 @@
 /* Shared by the files of the cluster transport.
  *
  *   cluster_transport.c   creation, the loop's thread, its one timer; the queues of events for the
- *                         driver's thread and of messages to executors
+ *                         driver's thread and of messages to executors; sends broadcasts in blocks,
+ *                         and this program to daemons of another build
  *   daemon_conn.c         connections to executor daemons, which start executors for the job
  *   executor_listener.c   where executors connect to the driver; when they join the job, and when
  *                         there are too few
- *   executor_conn.c       connections of executors, from the first to the loss
+ *   executor_conn.c       connections of executors, from the first to the loss; fetches large task
+ *                         results
  *   acquisition_policy.c  what a waiting driver may keep
- *   task_result_fetch.c   fetches large task results
- *   broadcast_server.c    sends broadcasts in blocks, and this program to daemons of another build
  *
  * Everything here belongs to the loop's thread unless a comment says otherwise. */
 #ifndef GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
@@ -245,8 +245,10 @@ struct cluster_transport {
     atomic_uint_fast64_t broadcast_bytes; /* sent, after compression */
     uint64_t broadcast_counted; /* those already in the job's counters; driver's thread only */
 
-    struct daemon_conn *daemon_conns; /* [cluster->executor_count]; NULL with listen_host */
-    struct daemon_conn **by_id;       /* the same, sorted by executor id */
+    /* [daemon_conn_count], the number of [[executor]] sections; NULL with listen_host. */
+    struct daemon_conn *daemon_conns;
+    uint32_t daemon_conn_count;
+    struct daemon_conn **by_id;                 /* the same, sorted by executor id */
     enum acquisition_state *acquisition_states; /* scratch of acquisition_policy.c */
     uint32_t highest;                           /* highest rank that may be kept or requested */
     struct driver_listener *listeners;
@@ -308,40 +310,20 @@ int executor_listener_address(struct cluster_transport *r, const struct conn *da
 uint16_t executor_listener_port(const struct cluster_transport *r); /* of one listener */
 void executor_listener_close(struct cluster_transport *r);
 
-/* task_result_fetch.c */
-/* Queues the fetch of a DONE whose result stayed with the executor. Takes ownership of `m`. */
-void task_result_fetch_add(struct executor_conn *l, struct message *m);
-/* Starts queued fetches that fit into result_bytes_max. */
+/* executor_conn.c */
+/* Starts queued fetches of results that fit into result_bytes_max. */
 void task_result_fetch_start_pending(struct cluster_transport *r);
-/* Frees the queued fetches. Those that were started have ended with the connection. */
-void task_result_fetch_fini(struct executor_conn *l);
 
-/* broadcast_server.c */
+/* cluster_transport.c */
 /* A daemon sent PROGRAM_REQUEST: sends PROGRAM, once the program is hashed. Returns 0, or PROTOCOL,
  * NO_MEMORY, which close the connection. */
 int program_server_on_request(struct daemon_conn *p, struct glint_error *error);
-/* struct fetch_source: the program; `arg` is the transport. */
-void program_server_find(void *arg, const struct get_request *g, struct fetch_found *out,
-                         struct glint_error *why);
 
-/* broadcast_server.c */
-/* Driver's thread. Adds a broadcast unless it is known; `data` is borrowed until
- * broadcast_server_remove or broadcast_server_fini. Returns 0 or NO_MEMORY. */
-int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *data, uint64_t size,
-                         struct glint_error *error);
-/* The source of GET_BROADCAST_BLOCK, for fetch_server_create. */
-struct fetch_source broadcast_server_source(struct cluster_transport *r);
 /* An executor sent BLOCK_REQUEST: sends BLOCK_ASSIGN to it, and to others for which there are
  * blocks now. Returns 0, or PROTOCOL, NO_MEMORY, which close the connection. */
 int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slice payload,
                                       struct glint_error *error);
 /* Assigns the blocks that were to come from or go to a lost executor again. */
 void broadcast_server_on_executor_lost(struct cluster_transport *r, uint32_t number);
-/* Driver's thread. Takes ownership of the data: it is freed when no block is being sent. */
-void broadcast_server_remove(struct cluster_transport *r, uint64_t id, void *data);
-/* Loop's thread. */
-void broadcast_server_free_removed(struct cluster_transport *r);
-/* Frees all broadcasts, and the data of removed ones. The loop's thread must have ended. */
-void broadcast_server_fini(struct cluster_transport *r);
 
 #endif

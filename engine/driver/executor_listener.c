@@ -190,7 +190,7 @@ static uint32_t possible_executor_count(const struct cluster_transport *r)
 static bool is_any_request_queued(const struct cluster_transport *r)
 {
     bool queued = false;
-    for (uint32_t i = 0; i < r->cluster->executor_count && r->daemon_conns != NULL; i++)
+    for (uint32_t i = 0; i < r->daemon_conn_count; i++)
         queued = queued || r->daemon_conns[i].queue_position > 0;
     return queued;
 }
@@ -228,7 +228,7 @@ static void describe_daemon_conn(const struct daemon_conn *p, char *out, size_t 
 static void describe_daemon_conns(const struct cluster_transport *r, char *out, size_t capacity)
 {
     size_t used = 0;
-    uint32_t count = r->daemon_conns != NULL ? r->cluster->executor_count : 0;
+    const uint32_t count = r->daemon_conn_count;
     out[0] = '\0';
     for (uint32_t i = 0; i < count; i++) {
         const struct daemon_conn *p = &r->daemon_conns[i];
@@ -250,9 +250,9 @@ static const char *hint_for_no_executors(const struct cluster_transport *r)
 {
     if (r->cluster->listen_host != NULL)
         return "start executors: glint executor --join HOST:PORT; or raise --start";
-    for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
+    for (uint32_t i = 0; i < r->daemon_conn_count; i++)
         if (r->daemon_conns[i].why.hint[0] != '\0') return r->daemon_conns[i].why.hint;
-    for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
+    for (uint32_t i = 0; i < r->daemon_conn_count; i++)
         if (r->daemon_conns[i].state == DAEMON_CONN_EXECUTOR_STARTED &&
             r->daemon_conns[i].executor_conn->state == EXECUTOR_CONN_OPENING)
             return DRIVER_HOST_HINT;
@@ -267,7 +267,7 @@ static const char *hint_for_no_executors(const struct cluster_transport *r)
  * permanent, while an unreachable daemon may only be late. */
 static const struct glint_error *find_daemon_rejection(const struct cluster_transport *r)
 {
-    for (uint32_t i = 0; r->daemon_conns != NULL && i < r->cluster->executor_count; i++)
+    for (uint32_t i = 0; i < r->daemon_conn_count; i++)
         if (r->daemon_conns[i].state == DAEMON_CONN_REJECTED ||
             r->daemon_conns[i].backoff.auth_failures >
                 0) /* not permanent yet, but the likely cause */

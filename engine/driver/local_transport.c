@@ -8,16 +8,11 @@
 
 #include "engine/base/locked_dir.h"
 #include "engine/executor/executor.h"
+#include "engine/net/net_init.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <pthread.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 #include <uv.h>
-
-#define LOOP_FILES 5 /* descriptors that a libuv loop opens */
 
 struct local {
     struct glint *g;
@@ -142,29 +137,12 @@ static void local_transport_destroy(void *arg)
     mem_free(l);
 }
 
-/* Checks that a loop's descriptors can be opened, by opening as many. Without descriptors
- * uv_loop_init aborts the process or leaks. Returns 0 or a negative errno. */
-static int probe_loop_descriptors(struct env *env)
-{
-    int files[LOOP_FILES], count = 0;
-    while (count < LOOP_FILES && (files[count] = eventfd(0, EFD_CLOEXEC)) >= 0) count++;
-    int r = count == LOOP_FILES ? 0 : -errno;
-    while (count > 0) env->close(env, files[--count]);
-    return r;
-}
-
 static int start_local_loop(struct local *l, struct glint_error *error)
 {
-    int r = probe_loop_descriptors(l->g->config.env);
-    if (r == 0) r = uv_loop_init(&l->loop);
-    if (r == 0) {
-        r = uv_async_init(&l->loop, &l->arrived, on_message_arrived);
-        if (r == 0) r = uv_timer_init(&l->loop, &l->timer);
-        if (r != 0) uv_loop_close(&l->loop);
-    }
-    if (r != 0)
-        return error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
-                         "cannot start an event loop: %s", uv_strerror(r));
+    if (event_loop_init(&l->loop, l->g->config.env, error) != 0) return error->code;
+    int r = uv_async_init(&l->loop, &l->arrived, on_message_arrived);
+    assert(r == 0); /* event_loop_init opened its descriptors */
+    uv_timer_init(&l->loop, &l->timer);
     l->event_loop_init = true;
     return 0;
 }
