@@ -194,14 +194,8 @@ bool cached_rdds_add(struct cached_rdds *c, uint32_t rdd, uint32_t partitions)
 {
     const uint32_t at = cached_rdd_place(c, rdd);
     if (at < c->count && c->list[at]->rdd == rdd) return true;
-    if (c->count == c->capacity) {
-        const uint32_t capacity = c->capacity == 0 ? 8 : 2 * c->capacity;
-        struct cached_rdd **list =
-            mem_grow(c->list, c->capacity * sizeof *list, capacity * sizeof *list);
-        if (list == NULL) return false;
-        c->list = list;
-        c->capacity = capacity;
-    }
+    if (!array_reserve(&c->list, &c->capacity, c->count + UINT64_C(1), sizeof *c->list))
+        return false;
     struct cached_rdd *added = mem_zalloc(sizeof *added + sizeof added->blocks[0] * partitions);
     if (added == NULL) return false;
     added->rdd = rdd;

@@ -73,7 +73,8 @@ struct cached_rdd {
 /* The tables, by ascending number of their RDDs; all zero at first. */
 struct cached_rdds {
     struct cached_rdd **list;
-    uint32_t count, capacity;
+    uint64_t capacity;
+    uint32_t count;
     struct cached_sums sums; /* of all */
 };
 

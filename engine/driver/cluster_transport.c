@@ -152,7 +152,6 @@ static struct served_broadcast *find_served_broadcast(struct cluster_transport *
     return v;
 }
 
-/* broadcast_server.c */
 /* Driver's thread. Adds a broadcast unless it is known; `data` is borrowed until
  * broadcast_server_remove or broadcast_server_fini. Returns 0 or NO_MEMORY. */
 static int broadcast_server_add(struct cluster_transport *r, uint64_t id, const void *data,

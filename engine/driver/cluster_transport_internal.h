@@ -254,8 +254,8 @@ struct cluster_transport {
     struct driver_listener *listeners;
     struct executor_conn *executor_conns, **executor_conns_end; /* oldest first */
     struct executor_conn **executors_by_id; /* [number_capacity] by number; NULL: lost */
-    uint32_t number_count, number_capacity;
-    uint32_t executor_conn_count, joined_count;
+    uint64_t number_capacity;
+    uint32_t number_count, executor_conn_count, joined_count;
     /* `started`: executors_min have registered, later ones join at once. `no_executors_reported`:
      * the job ends, nothing is dialled or accepted any more. */
     bool started, no_executors_reported;

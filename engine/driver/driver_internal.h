@@ -209,10 +209,15 @@ static inline struct glint_error *driver_error(struct driver *d)
     return &d->g->error;
 }
 
+/* The RDD whose partitions the tasks of a stage compute. */
+static inline struct glint_rdd *stage_top_rdd(const struct action_run *a, uint32_t stage)
+{
+    struct glint_rdd *shuffle = a->stages[stage].shuffle;
+    return shuffle != NULL ? shuffle->parents[0] : a->action->rdd;
+}
+
 /* The output as the user named it: "-" for the one that is copied to standard output. */
 const char *driver_output_name(const struct driver *d, const char *path);
-/* Sets the context's error if the job was interrupted or its deadline has passed. */
-void driver_check_interrupt_or_timeout(struct driver *d);
 
 /* commit.c: the output directories of the job. 0, or a code with the context's error set. */
 /* Opens the output at `path`, or returns the one reserved for it. The driver owns *out. */
@@ -302,7 +307,6 @@ void results_retry_task(struct driver *d, const struct task_attempt *run,
  * action continues. */
 int results_check_sched_status(struct driver *d);
 
-/* results.c */
 /* Excludes executors that were at fault in a previous action not long ago. 0, or a code. */
 int fetch_failures_on_action_start(struct driver *d);
 /* Drops the lost executor's failed fetches, which may clear the exclusion of others. */
@@ -319,14 +323,5 @@ int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***ou
 uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle);
 /* "textFile..reduceByKey" */
 void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capacity);
-
-/* explain.c: `glint explain`. 0, or a code with the context's error set. */
-/* Called before an action is prepared: fails after EXPLAIN_ACTIONS_MAX actions without a result. */
-int explain_start_action(struct driver *d, const struct action *action);
-/* Shows the plan of a prepared action, stage by stage. `skipped`: the action will not be run. */
-int explain_action(struct driver *d, const struct action *action, bool skipped);
-/* At the end of the job: notes what the plan could not show. Clears an error that is a consequence
- * of the empty results that explain gave to the job. */
-void explain_finish_job(struct driver *d);
 
 #endif

@@ -153,7 +153,6 @@ void task_result_fetch_start_pending(struct cluster_transport *r)
         }
 }
 
-/* task_result_fetch.c */
 /* Queues the fetch of a DONE whose result stayed with the executor. Takes ownership of `m`. */
 static void task_result_fetch_add(struct executor_conn *l, struct message *m)
 {

@@ -25,19 +25,6 @@ struct executor_conn *registration_find_executor(const struct cluster_transport 
     return number < r->number_count ? r->executors_by_id[number] : NULL;
 }
 
-static bool grow_executors_by_id(struct cluster_transport *r)
-{
-    if (r->number_count < r->number_capacity) return true;
-    uint32_t capacity = r->number_capacity > 0 ? 2 * r->number_capacity : 16;
-    struct executor_conn **grown =
-        mem_grow(r->executors_by_id, r->number_capacity * sizeof(struct executor_conn *),
-                 capacity * sizeof(struct executor_conn *));
-    if (grown == NULL) return false;
-    r->executors_by_id = grown;
-    r->number_capacity = capacity;
-    return true;
-}
-
 /* JOB: the job's options and the executor's number, always the first message to an executor. */
 static bool send_job_options(struct executor_conn *l, struct glint_error *error)
 {
@@ -99,8 +86,10 @@ static bool assign_executor_number(struct executor_conn *l)
     struct cluster_transport *r = l->r;
     struct inbox_event *joined = inbox_event_create(INBOX_EXECUTOR_ADDED, r->number_count);
     l->lost_event = inbox_event_create(INBOX_EXECUTOR_LOST, r->number_count);
-    if (joined == NULL || l->lost_event == NULL || !grow_executors_by_id(r) ||
-        r->number_count == EXECUTORS_MAX || !add_executor_health(l, r->number_count)) {
+    if (joined == NULL || l->lost_event == NULL || r->number_count == EXECUTORS_MAX ||
+        !array_reserve(&r->executors_by_id, &r->number_capacity, r->number_count + UINT64_C(1),
+                       sizeof *r->executors_by_id) ||
+        !add_executor_health(l, r->number_count)) {
         inbox_event_destroy(joined);
         return false;
     }

@@ -509,9 +509,7 @@ static int on_task_done(struct driver *d, uint32_t executor, uint32_t number, st
 static bool format_task_input(struct driver *d, uint32_t stage, uint32_t partition, char *out,
                               size_t capacity)
 {
-    const struct stage_run *s = &d->action_run->stages[stage];
-    struct glint_rdd *top =
-        s->shuffle != NULL ? s->shuffle->parents[0] : d->action_run->action->rdd;
+    struct glint_rdd *top = stage_top_rdd(d->action_run, stage);
     struct buffer splits = {NULL, 0, 0};
     struct arena arena = {.first = NULL};
     struct split split;

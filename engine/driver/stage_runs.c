@@ -47,12 +47,10 @@ static void stage_progress_start(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
     struct stage_run *stage = &d->action_run->stages[number];
-    const struct glint_rdd *top =
-        stage->shuffle != NULL ? stage->shuffle->parents[0] : a->action->rdd;
     const bool chosen = stage->shuffle == NULL && a->action->partitions != NULL;
     stage->rows_read = stage->bytes_read = stage->bytes_total = 0;
     if (d->g->config.progress == NULL || chosen) return;
-    if (stage->parent_count == 0) stage->bytes_total = top->input_bytes;
+    if (stage->parent_count == 0) stage->bytes_total = stage_top_rdd(a, number)->input_bytes;
     if (!reads_shuffles_of_known_size(a, stage)) return;
     for (uint32_t p = 0; p < stage->tasks; p++)
         stage->bytes_total += shuffle_input_bytes(a, stage, p);
@@ -237,12 +235,6 @@ uint32_t stage_run_partition(const struct action_run *a, uint32_t stage, uint32_
 static bool is_lineage_cut(const struct stage_run *stage)
 {
     return stage->shuffle != NULL && stage->shuffle->parent_count == 0;
-}
-
-static struct glint_rdd *stage_top_rdd(const struct action_run *a, uint32_t number)
-{
-    struct glint_rdd *shuffle = a->stages[number].shuffle;
-    return shuffle != NULL ? shuffle->parents[0] : a->action->rdd;
 }
 
 static int add_parent_stage(void *arg, struct glint_rdd *shuffle)

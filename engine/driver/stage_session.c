@@ -43,7 +43,7 @@ static int pack_stage_plan(struct stage_transport *t, struct packer *p, uint32_t
                                  .outputs = run->shuffle == NULL ? a->commit_count : 0,
                                  .shuffle =
                                      run->shuffle != NULL ? run->shuffle->id : STAGE_NO_SHUFFLE};
-    struct glint_rdd *top = run->shuffle != NULL ? run->shuffle->parents[0] : a->action->rdd;
+    struct glint_rdd *top = stage_top_rdd(a, number);
     struct stage_plan plan;
     struct buffer bytes = {NULL, 0, 0}, *splits = mem_zalloc(sizeof *splits * (run->tasks + 1u));
     stage.tasks = mem_zalloc(sizeof *stage.tasks * (run->tasks + 1u));

@@ -362,20 +362,14 @@ struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_erro
     }
     p->net = net;
     p->fetch_ms = fetch_ms;
-    struct peer *l = add_peer(p, &driver);
-    int r = UV_ENOMEM;
-    if (l != NULL) r = uv_async_init(net->loop, &p->request_added, on_inbox_wakeup);
-    if (r == UV_ENOMEM)
-        error_no_memory(error);
-    else if (r != 0)
-        error_set(error, GLINT_E_SYSTEM, "raise the limit on open files (ulimit -n)",
-                  "cannot create a wakeup of the event loop: %s", uv_strerror(r));
-    if (r != 0) {
-        mem_free(l);
+    if (add_peer(p, &driver) == NULL) {
         mem_free(p->list);
         mem_free(p);
+        error_no_memory(error);
         return NULL;
     }
+    int r = uv_async_init(net->loop, &p->request_added, on_inbox_wakeup);
+    assert(r == 0); /* event_loop_init opened its descriptors */
     uv_timer_init(net->loop, &p->timer);
     p->request_added.data = p->timer.data = p;
     p->handles = 2;

@@ -15,7 +15,7 @@
 struct peers;
 
 /* `net` is borrowed. `fetch_ms`: a request's time without progress. Returns NULL with *error set
- * (NO_MEMORY, SYSTEM). */
+ * (NO_MEMORY). */
 struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_error *error);
 /* Adds an executor (of an EXECUTOR_ADDED frame). A known number is ignored. `ahead`: connects now;
  * if that fails, the next request tries again. Returns 0 or NO_MEMORY. */
