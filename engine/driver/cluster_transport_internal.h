@@ -307,7 +307,6 @@ int executor_listener_open(struct cluster_transport *r, struct glint_error *erro
 int executor_listener_address(struct cluster_transport *r, const struct conn *daemon,
                               char out_host[HOST_BYTES_MAX], uint16_t *out_port,
                               struct glint_error *error);
-uint16_t executor_listener_port(const struct cluster_transport *r); /* of one listener */
 void executor_listener_close(struct cluster_transport *r);
 
 /* executor_conn.c */

@@ -448,7 +448,8 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
     return r;
 }
 
-bool commit_has_path(const struct commit *c, const char *path)
+/* Whether `path` is OUT, trailing slashes ignored. */
+static bool commit_has_path(const struct commit *c, const char *path)
 {
     char trimmed[PATH_MAX];
     return trim_trailing_slashes(path, trimmed, sizeof trimmed) && strcmp(trimmed, c->out) == 0;
@@ -470,20 +471,18 @@ static bool is_url_within(const char *url, const char *outer)
     return strncmp(inner, directory, size) == 0 && (inner[size] == '\0' || inner[size] == '/');
 }
 
-static int check_objects_disjoint(const struct commit *a, const struct commit *b,
-                                  struct glint_error *error)
-{
-    if (a->objects == NULL || b->objects == NULL ||
-        (!is_url_within(a->out, b->out) && !is_url_within(b->out, a->out)))
-        return 0;
-    return error_set(error, GLINT_E_OUTPUT_EXISTS, "use a separate directory for each output",
-                     "%s and %s are outputs, and are not apart", a->out, b->out);
-}
-
-int commit_check_disjoint(const struct commit *a, const struct commit *b, struct glint_error *error)
+/* Rejects two outputs of one job that are the same directory (by device and inode, whatever their
+ * paths), or of which one is inside the directory that the other replaces: publishing the second
+ * would remove the first. Returns 0 or OUTPUT_EXISTS. */
+static int commit_check_disjoint(const struct commit *a, const struct commit *b,
+                                 struct glint_error *error)
 {
     static const char hint[] = "use a separate directory for each output";
-    if (a->objects != NULL || b->objects != NULL) return check_objects_disjoint(a, b, error);
+    const bool objects = a->objects != NULL && b->objects != NULL;
+    if (objects && (is_url_within(a->out, b->out) || is_url_within(b->out, a->out)))
+        return error_set(error, GLINT_E_OUTPUT_EXISTS, hint,
+                         "%s and %s are outputs, and are not apart", a->out, b->out);
+    if (a->objects != NULL || b->objects != NULL) return 0;
     char directory_a[PATH_MAX], directory_b[PATH_MAX], name[PATH_MAX];
     bool split = path_split(a->out, directory_a, name, sizeof directory_a) &&
                  path_split(b->out, directory_b, name, sizeof directory_b);

@@ -73,13 +73,6 @@ struct commit_options {
  * after which nothing is left on disk. */
 int commit_open_output(struct commit *c, struct env *env, const char *out,
                        struct commit_options options, uint64_t job, struct glint_error *error);
-/* Rejects two outputs of one job that are the same directory (by device and inode, whatever their
- * paths), or of which one is inside the directory that the other replaces: publishing the second
- * would remove the first. Returns 0 or OUTPUT_EXISTS. */
-int commit_check_disjoint(const struct commit *a, const struct commit *b,
-                          struct glint_error *error);
-/* Whether `path` is OUT, trailing slashes ignored. */
-bool commit_has_path(const struct commit *c, const char *path);
 /* Commits the attempt file `name` (a file name without directory, from a task), or the next of
  * its uploads, as the part `part`. `node` is the executor's node, for the message. Returns 0, or
  * PATH_NOT_SHARED if the file does not exist here (OUT is not on a file system shared by all

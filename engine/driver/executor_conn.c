@@ -8,14 +8,14 @@
 #include "engine/base/text.h"
 #include "engine/driver/cluster_transport_internal.h"
 #include "engine/driver/driver_internal.h"
-#include "engine/transfer/chunked_fetch.h"
+#include "engine/transfer/fetch_client.h"
 
 #include <assert.h>
 #include <string.h>
 #include <sys/wait.h>
 
 /* ---- Fetches task results that are too large for a message (above RESULT_INLINE_BYTES_MAX) and
- * stayed with their executor (transfer/chunked_fetch.h), and passes them to the driver as if the
+ * stayed with their executor (struct chunked_fetch), and passes them to the driver as if the
  * DONE had contained them.
  *
  *   pending  -> fetching  [start_result_fetch: it fits into result_bytes_max]

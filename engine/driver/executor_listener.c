@@ -15,6 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
+struct driver_listener {
+    struct driver_listener *next;
+    struct listener *listener;
+    char host[HOST_BYTES_MAX]; /* that executors connect to */
+};
+
 /* ---- When registered executors join the job: none before executors_min have registered, then each
  * at once. A new executor gets the addresses of all others, and they get its address, since they
  * fetch shuffle data from each other. If no executor has joined for start_ms, or none can come any
@@ -264,6 +270,12 @@ static const struct glint_error *find_daemon_rejection(const struct cluster_tran
     return NULL;
 }
 
+/* of one listener */
+static uint16_t executor_listener_port(const struct cluster_transport *r)
+{
+    return r->listeners != NULL ? listener_port(r->listeners->listener) : 0;
+}
+
 static void report_no_executors_error(struct cluster_transport *r, uint64_t waited_ms)
 {
     struct inbox_event *e = r->no_executors_event;
@@ -332,14 +344,6 @@ uint64_t registration_on_timer(struct cluster_transport *r, uint64_t now)
     report_no_executors_error(r, (now - r->no_executor_since_ns) / MS_NS);
     return UINT64_MAX;
 }
-
-/* ---- executor listener */
-
-struct driver_listener {
-    struct driver_listener *next;
-    struct listener *listener;
-    char host[HOST_BYTES_MAX]; /* that executors connect to */
-};
 
 /* ---- Accepting */
 
@@ -507,11 +511,6 @@ int executor_listener_address(struct cluster_transport *r, const struct conn *da
     if (found == NULL) return error_set(error, why.code, why.hint, "the driver: %s", why.cause);
     *out_port = listener_port(found->listener);
     return 0;
-}
-
-uint16_t executor_listener_port(const struct cluster_transport *r)
-{
-    return r->listeners != NULL ? listener_port(r->listeners->listener) : 0;
 }
 
 void executor_listener_close(struct cluster_transport *r)

@@ -1,11 +1,9 @@
 /* Shared by the files of an executor process. Loop thread only, unless stated.
  *
- *    executor_main.c     start of the process, signals, and the pipe to its daemon
- *    executor_process.c  life cycle: start, deadlines, shutdown
+ *    executor_process.c  life cycle: start, signals, the pipe to the daemon, deadlines, shutdown;
+ *                        connections of other executors; task outcomes, from slots' threads to the
+ *                        driver
  *    driver_conn.c       connections to the driver: dialling, frames, messages
- *    executor_process.c     connections of other executors
- *    executor_process.c   task outcomes, from slots' threads to the driver
- *    exit_report.c       what the process tells its daemon about its end
  *
  *    WAITING -> SERVING [driver_on_opened: both connections to the driver are open]
  *    any     -> ENDING  [executor_process_end: cancels tasks, closes connections]
@@ -17,10 +15,10 @@
 #include "engine/executor/driver_conn.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/executor_process.h"
-#include "engine/net/listener.h"
 #include "engine/net/deadline.h"
+#include "engine/net/listener.h"
 #include "engine/net/wire.h"
-#include "engine/transfer/peers.h"
+#include "engine/transfer/fetch_client.h"
 
 #include <pthread.h>
 
@@ -84,25 +82,10 @@ static inline uint64_t executor_process_now(const struct executor_process *c)
     return c->env->now_ns(c->env);
 }
 
-/* executor_process.c */
-/* Sets up the loop, timer and signal handles. Returns 0, or a code with *error set. */
-int executor_process_init(struct executor_process *c, struct env *env, struct glint_error *error);
-/* Opens the work directory and the port, and dials the driver. `config`'s strings are borrowed.
- * Returns 0, or a code with *error set (the caller then calls executor_process_end). */
-int executor_process_start(struct executor_process *c, const struct executor_process_config *config,
-                           struct glint_error *error);
-/* Runs the loop until the process is CLOSING and frees everything. Returns why.code. */
-int executor_process_run_loop(struct executor_process *c);
 /* Makes the timer fire at `at_ns` at the latest. */
 void executor_process_arm_timer(struct executor_process *c, uint64_t at_ns);
 /* Starts the shutdown; only the first call counts. `why` NULL: normal end. */
 void executor_process_end(struct executor_process *c, const struct glint_error *why);
-/* SIGTERM or SIGINT: the first drains, the second ends. */
-void executor_process_on_signal(struct executor_process *c);
-
-/* executor_main.c */
-/* Tells the daemon, if there is one, why this process ends. */
-void executor_process_report(const struct executor_process *c, const struct glint_error *why);
 
 /* driver_conn.c */
 /* Opens the control connection; the data connection is dialled when that is open. */
@@ -110,8 +93,6 @@ void driver_conn_dial(struct executor_process *c);
 /* The driver that requested this process cannot be reached: ends it. */
 void driver_conn_give_up(struct executor_process *c);
 void driver_conn_send_drain(struct executor_process *c);
-
-/* executor_process.c */
 
 /* executor_process.c */
 /* executor_config.deliver: queues an outcome and wakes the loop. */

@@ -155,8 +155,10 @@ int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
     return check_function_returned(f, f->spec->fn->combine(f->task, f->state, acc, value));
 }
 
-int aggregator_merge_zero(const struct aggregator *f, const struct glint_acc *acc,
-                          struct glint_acc *out)
+/* COMBINE_FOLD only: sets `out` to the zero merged with acc's value; `acc` is unchanged. Returns 0
+ * or the function's error. */
+static int aggregator_merge_zero(const struct aggregator *f, const struct glint_acc *acc,
+                                 struct glint_acc *out)
 {
     assert(f->spec->dependency.combine == COMBINE_FOLD && acc != out);
     int r = overwrite_accumulator(f, out, &f->zero);

@@ -40,10 +40,6 @@ int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,
  * the function's error. */
 int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
                            const union glint_value *value, bool raw);
-/* COMBINE_FOLD only: sets `out` to the zero merged with acc's value; `acc` is unchanged. Returns 0
- * or the function's error. */
-int aggregator_merge_zero(const struct aggregator *f, const struct glint_acc *acc,
-                          struct glint_acc *out);
 
 /* Whether a batch can be merged with one call of fn->merge_i64: values and accumulators are i64,
  * the mode is REDUCE or FOLD, and the function has the column form. */

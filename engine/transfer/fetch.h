@@ -9,7 +9,7 @@
  * memory). The merge reads in map order, so the order of arrival does not change the result.
  *
  * Slot's thread; reading blocks until the bytes have arrived. No request waits forever: the fetcher
- * (transfer/peers.h) ends each one at its deadline. */
+ * (fetch_client.h) ends each one at its deadline. */
 #ifndef GLINT_TRANSFER_FETCH_H
 #define GLINT_TRANSFER_FETCH_H
 

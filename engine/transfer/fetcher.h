@@ -1,5 +1,5 @@
 /* A request for bytes of another process, and the interface of what sends it: a connection
- * (fetch_client.h), the connections to all peers (peers.h), or a test. */
+ * or the connections to all peers (fetch_client.h), or a test. */
 #ifndef GLINT_TRANSFER_FETCHER_H
 #define GLINT_TRANSFER_FETCHER_H
 

@@ -29,8 +29,6 @@ struct web_credentials {
 /* *out_by_query: the token came in the query, and nothing else. */
 enum web_denial web_access_check(const struct web_access *a, const struct web_credentials *c,
                                  bool *out_by_query);
-/* True if the texts are equal; takes the same time wherever they differ. */
-bool web_token_is(const struct web_access *a, const char *given);
 /* A token has 16 to 255 letters, digits, '-', '_', '.' or '~', which need no escape in a URL. */
 bool web_token_is_valid(const char *token);
 

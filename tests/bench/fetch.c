@@ -8,7 +8,7 @@
 #include "engine/base/thread.h"
 #include "engine/executor/driver_conn.h"
 #include "engine/net/listener.h"
-#include "engine/transfer/peers.h"
+#include "engine/transfer/fetch_client.h"
 #include "tests/support/test_task.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
 
 #include "engine/executor/driver_conn.h"
 #include "engine/net/listener.h"
-#include "engine/transfer/peers.h"
+#include "engine/transfer/fetch_client.h"
 #include "tests/support/fake_fetcher.h"
 #include "tests/support/test_task.h"
 

@@ -1,5 +1,5 @@
 /* Data in chunks: all bytes in any order of the responses, few requests at a time, and one end. */
-#include "engine/transfer/chunked_fetch.h"
+#include "engine/transfer/fetch_client.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
