@@ -9,15 +9,15 @@
 #include "engine/cli/web.h"
 #include "engine/records/task.h"
 #include "engine/web/web_api.h"
-#include "engine/web/web_http.h"
+#include "engine/web/web_server.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Prints a job's history as text, and as one JSON object. All texts come from a file, so they are
- * escaped. */
+/* ---- Prints a job's history as text, and as one JSON object. All texts come from a file, so they
+ * are escaped. */
 
 /* Prints `format` with fields of `o`: {name} is a text, or "?" if it is missing; {name:n} a whole
  * number; {name:+} an "s" unless that is 1; {name:s} milliseconds as seconds. */

@@ -3,7 +3,8 @@
  * It is `glint executor --join HOST:PORT`, started by a user, or by an executor daemon for one
  * driver (exit_report.h: the pipe between them). It connects to the driver, twice, and registers.
  * One libuv loop runs these connections, a listener for other executors, connections to them
- * (fetch_client.h), the fetch server (fetch_server.h) and heartbeats. Slots are threads of executor.h.
+ * (fetch_client.h), the fetch server (fetch_server.h) and heartbeats. Slots are threads of
+ * executor.h.
  *
  *    control connection:  driver -> executor: JOB_KEY, JOB, EXECUTOR_ADDED, MESSAGE, PING
  *                         executor -> driver: REGISTER, MESSAGE (DONE, FAILED), DRAIN, PING

@@ -4,8 +4,49 @@
 #define GLINT_WEB_WEB_SERVER_H
 
 #include "engine/base/env.h"
+#include "engine/base/error.h"
+#include "engine/base/json.h"
 #include "engine/events/event_log.h"
-#include "engine/web/web_http.h"
+#include "engine/events/job_model.h"
+#include "engine/web/web_access.h"
+
+#include <microhttpd.h>
+
+/* libmicrohttpd, loaded when a page is served: other runs of glint neither need it nor pay for
+ * it. */
+
+#define WEB_FUNCTIONS(X) \
+    X(get_version) X(start_daemon) X(stop_daemon) \
+    X(get_daemon_info) X(get_connection_info) X(run) \
+    X(get_timeout) X(lookup_connection_value) X(create_response_from_buffer) \
+    X(create_response_from_callback) X(add_response_header) X(queue_response) \
+    X(destroy_response) X(suspend_connection) X(resume_connection)
+
+struct web_library {
+#define MEMBER(name) __typeof__(&MHD_##name) name;
+    WEB_FUNCTIONS(MEMBER)
+#undef MEMBER
+};
+
+/* Returns the functions, or NULL with *error set to WEB_LIBRARY. It stays loaded: the library
+ * registers functions for the process's end. */
+const struct web_library *web_library_load(struct glint_error *error);
+
+/* The jobs that are shown. */
+struct web_jobs {
+    void *arg;
+    /* Writes an object for each job. */
+    void (*list)(void *arg, struct json *out);
+    /* Returns the model of a job, valid until the next call; NULL: there is none. `id` NULL: the
+     * only one, or the newest. */
+    const struct job_model *(*find)(void *arg, const char *id);
+    /* Reads what is not known yet, for a short time; called a few times a second. NULL: nothing. */
+    void (*step)(void *arg);
+    /* Of an executor, which has none of these jobs; NULL: of jobs. Write the fields of its object,
+     * and its metrics. Return false if they are not known now, or when out of memory. */
+    bool (*executor)(void *arg, struct json *out);
+    bool (*executor_metrics)(void *arg, struct buffer *out);
+};
 
 #define WEB_PORT_DEFAULT 4040u
 #define WEB_PORT_TRIES   16u /* as many ports as Spark tries */
