@@ -72,6 +72,8 @@ enum help_format {
 
 /* Prints usage and options. */
 void help_print_syntax(const struct cli_syntax *syntax);
+/* The same for a command whose syntax has the name "glint ...". Returns its exit status. */
+int help_print_own(const struct cli_program *program, const struct cli_syntax *syntax);
 /* Prints the commands of a group, whose syntax.command is its name with the program's own. */
 void help_print_commands(const struct cli_command *group);
 /* Prints the jobs; follows one of the above. */

@@ -106,15 +106,6 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
-static int print_own_help(const struct cli_program *program, const struct cli_syntax *syntax)
-{
-    char name[CLI_COMMAND_BYTES];
-    struct cli_syntax own = *syntax;
-    own.command = cli_own_command(program, syntax->command, name);
-    help_print_syntax(&own);
-    return cli_flush_stdout(0);
-}
-
 static int run_stage_pack(const struct cli_program *program, int argc, char **argv)
 {
     char out[PATH_MAX];
@@ -124,7 +115,7 @@ static int run_stage_pack(const struct cli_program *program, int argc, char **ar
                *next = remove_option(&argc, argv, "--next");
     const char *tasks = remove_option(&argc, argv, "--stdin-lines");
     int64_t stdin_tasks = 0;
-    if (help) return print_own_help(program, &pack_syntax);
+    if (help) return help_print_own(program, &pack_syntax);
     if (path == NULL) path = remove_option(&argc, argv, "--output");
     if (path == NULL) return print_usage_error("-o FILE is missing");
     if (tasks != NULL && (!text_parse_i64((const uint8_t *)tasks, strlen(tasks), &stdin_tasks) ||
@@ -146,7 +137,7 @@ static int run_stage_gather(const struct cli_program *program, int argc, char **
 {
     char out[PATH_MAX];
     struct stage_session session = {.results = STDIN_FILENO};
-    if (argc > 1 && is_help(argv[1])) return print_own_help(program, &gather_syntax);
+    if (argc > 1 && is_help(argv[1])) return help_print_own(program, &gather_syntax);
     if (argc < 2 || argc > 3 || argv[1][0] == '-' || argv[argc - 1][0] == '-')
         return print_usage_error("usage: glint stage gather FILE [OUTPUT] < RESULTS");
     if (argc == 3) session.output = absolute_path(argv[2], out);

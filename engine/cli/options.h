@@ -91,21 +91,8 @@ extern const struct glint_job_option cli_json_option[];
 /* True if the option's value may be the next word. A placeholder in brackets is of a value that may
  * be left out, so it must follow after '='. */
 bool cli_option_takes_next(const struct glint_job_option *option);
-/* Whether the placeholder lists all values, as in "text|int", as no other one does: the line
- * is checked to have one of them. */
-bool cli_option_is_choice(const struct glint_job_option *option);
 /* Whether `word` is in a list "text|int"; *out is then its index. */
 bool cli_choice_find(const char *list, const char *word, uint64_t *out);
-/* Writes its values with `last` between the last two: "text or int". */
-void cli_option_choices(const struct glint_job_option *option, const char *last, char *out,
-                        size_t capacity);
-/* Returns the n-th option: own, common, then --help, the last one; NULL after it. */
-const struct glint_job_option *cli_syntax_option(const struct cli_syntax *syntax, uint32_t n);
-/* Returns the other name of an option, or NULL. */
-const char *cli_option_alias(const struct cli_syntax *syntax,
-                             const struct glint_job_option *option);
-/* Returns the letter that is short for an option: 'q'; 0: it has none. */
-char cli_option_letter(const struct glint_job_option *option);
 /* Sets the error for an unknown option; `suggest` may be NULL. */
 void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
                         const char *suggest);
