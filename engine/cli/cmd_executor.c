@@ -24,10 +24,6 @@
 #include <string.h>
 #include <unistd.h>
 
-struct executor_page;
-
-void executor_page_close(struct executor_page *page); /* NULL is allowed */
-
 /* ---- The server's thread asks the daemon like any client, over its port, when a request comes and
  * the last answer is older than FRESH_NS: an idle daemon is not woken, and many requests cost it no
  * more than a few a second. */
@@ -112,8 +108,7 @@ static bool put_executor_status(void *arg, struct json *out)
     if (p->why.code != GLINT_OK) return false;
     const struct job_sums sums = sum_job_status(s);
     char address[HOST_BYTES_MAX + 16];
-    text_format(address, sizeof address, strchr(p->self.host, ':') ? "[%s]:%u" : "%s:%u",
-                p->self.host, p->self.port);
+    host_format_address(address, sizeof address, p->self.host, p->self.port);
     json_cstring(out, "id", s->node);
     json_cstring(out, "hostPort", address);
     json_cstring(out, "cluster", p->cluster.name);
@@ -176,6 +171,14 @@ static const struct job_model *find_no_job(void *arg, const char *id)
     return NULL;
 }
 
+/* NULL is allowed. */
+static void executor_page_close(struct executor_page *page)
+{
+    if (page == NULL) return;
+    web_server_close(page->server);
+    mem_free(page);
+}
+
 /* Serves the page of executor `id` of the cluster, in a thread, until close; `address`,
  * `token_file` and `log` as cli_web_open, cluster and id are borrowed. NULL: *error is set. */
 static struct executor_page *executor_page_open(const struct cluster *cluster, const char *id,
@@ -210,13 +213,6 @@ static struct executor_page *executor_page_open(const struct cluster *cluster, c
     if (p->server != NULL && web_server_start(p->server, error) == 0) return p;
     executor_page_close(p);
     return NULL;
-}
-
-void executor_page_close(struct executor_page *page)
-{
-    if (page == NULL) return;
-    web_server_close(page->server);
-    mem_free(page);
 }
 
 /* ---- cmd executor */

@@ -7,11 +7,10 @@
 #include "engine/cli/cluster_file.h"
 #include "engine/cli/cluster_request.h"
 #include "engine/cli/print.h"
-#include "engine/net/deadline.h"
-#include "engine/net/net_init.h"
+#include "engine/net/conn.h"
 #include "engine/net/wire.h"
 
-#include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,8 +92,7 @@ static void print_executor_rows(FILE *out, struct cluster_status *s)
     for (uint32_t i = 0; i < s->cluster->executor_count; i++) {
         const struct cluster_executor *e = &s->cluster->executors[i];
         const struct daemon_status *status = daemon_status_of(s, i);
-        text_format(address, sizeof address, strchr(e->host, ':') ? "[%s]:%u" : "%s:%u", e->host,
-                    e->port);
+        host_format_address(address, sizeof address, e->host, e->port);
         memory[0] = slots[0] = '\0';
         if (status != NULL) text_format_bytes(memory, status->memory_bytes);
         if (status != NULL) text_format(slots, sizeof slots, "%u", status->slots);
@@ -216,7 +214,7 @@ static void free_status_responses(struct cluster_status *s)
 
 /* ---- --watch */
 
-#define WATCH_MS 1000u
+#define WATCH_MS 1000
 
 /* Draws the table over the last one. Lines and rows beyond the terminal are cut off. */
 static void draw_screen(const char *table)
@@ -288,26 +286,6 @@ static void print_watched_status(struct watch *w, struct cluster_status *s,
     w->last = text;
 }
 
-static void stop_loop_after_wait(void *arg)
-{
-    uv_stop(arg);
-}
-
-static bool run_loop_for_ms(uint64_t ms, struct glint_error *error)
-{
-    uv_loop_t loop;
-    struct deadline deadline;
-    if (event_loop_init(&loop, env_real(), error) != 0) return false;
-    deadline_init(&deadline, &loop, stop_loop_after_wait, &loop);
-    deadline_start(&deadline, ms);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    deadline_close(&deadline, NULL);
-    uv_run(&loop, UV_RUN_DEFAULT);
-    int failed = uv_loop_close(&loop);
-    assert(failed == 0); /* no handle is left */
-    return true;
-}
-
 /* Until no job is left of those that it has seen, an error, or a signal: nothing is to be cleaned
  * up then. */
 static void watch_status(struct cluster_status *s, bool json, struct glint_error *error)
@@ -322,7 +300,7 @@ static void watch_status(struct cluster_status *s, bool json, struct glint_error
         free_status_responses(s);
         ended = error->code != GLINT_OK || !written || (seen && s->job_count == 0);
         seen = seen || s->job_count > 0;
-        if (!ended && !run_loop_for_ms(WATCH_MS, error)) break;
+        if (!ended) poll(NULL, 0, WATCH_MS);
     }
     free(w.last);
 }

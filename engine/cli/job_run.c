@@ -737,9 +737,12 @@ static bool event_log_is_no_input(const char *log, const struct cli_line *line,
     return true;
 }
 
-static int run_job(const struct cli_program *program, const char *command, bool explain,
+/* `command`: with the name "glint ...". */
+static int run_job(const struct cli_program *program, const char *glint_command, bool explain,
                    struct stage_session *stage, int argc, char **argv)
 {
+    char name[CLI_COMMAND_BYTES];
+    const char *command = cli_own_command(program, glint_command, name);
     int at = 0, status = 0;
     struct glint_error error = {.code = GLINT_OK};
     struct job_command run = {.explain = explain, .stage = stage};
@@ -781,26 +784,21 @@ static int run_job(const struct cli_program *program, const char *command, bool 
 
 static int run_submit_command(const struct cli_program *program, int argc, char **argv)
 {
-    char name[CLI_COMMAND_BYTES];
     int next = 0;
     const char *engine = adapter_requested(argc, argv, &next);
     if (engine != NULL) return adapter_exec(engine, argc, argv, next);
-    return run_job(program, cli_own_command(program, "glint submit", name), false, NULL, argc,
-                   argv);
+    return run_job(program, "glint submit", false, NULL, argc, argv);
 }
 
 static int run_explain_command(const struct cli_program *program, int argc, char **argv)
 {
-    char name[CLI_COMMAND_BYTES];
-    return run_job(program, cli_own_command(program, "glint explain", name), true, NULL, argc,
-                   argv);
+    return run_job(program, "glint explain", true, NULL, argc, argv);
 }
 
 int job_run_staged(const struct cli_program *program, const char *command,
                    struct stage_session *stage, int argc, char **argv)
 {
-    char name[CLI_COMMAND_BYTES];
-    return run_job(program, cli_own_command(program, command, name), false, stage, argc, argv);
+    return run_job(program, command, false, stage, argc, argv);
 }
 
 const struct cli_command cmd_submit = {

@@ -3,7 +3,7 @@
  * are rejected instead of being silently ignored, so that users do not rely on them. */
 #include "engine/cli/settings.h"
 
-#include "engine/base/text.h"
+#include "engine/cli/web.h"
 
 #include <string.h>
 
@@ -18,27 +18,15 @@ const struct glint_job_option *settings_options(void)
     return rows;
 }
 
-static bool parse_address(const char *text, struct arena *memory, const char **out_host,
-                          uint16_t *out_port)
-{
-    const char *colon = strrchr(text, ':');
-    if (colon == NULL || colon == text) return false;
-    size_t size = (size_t)(colon - text);
-    bool brackets = text[0] == '[' && text[size - 1] == ']';
-    if (!brackets && memchr(text, ':', size) != NULL) return false; /* ::1:7400 is ambiguous */
-    int64_t port;
-    if (!text_parse_i64((const uint8_t *)colon + 1, strlen(colon + 1), &port)) return false;
-    if (port < 1 || port > UINT16_MAX) return false;
-    *out_host = arena_format(memory, "%.*s", (int)(size - 2 * brackets), text + brackets);
-    *out_port = (uint16_t)port;
-    return *out_host != NULL && key_is_host(*out_host);
-}
-
 bool settings_read_address(const struct cli_line *line, const char *option, struct arena *memory,
                            const char **out_host, uint16_t *out_port, struct glint_error *error)
 {
     const char *text = cli_line_option(line, option);
-    if (text == NULL || parse_address(text, memory, out_host, out_port)) return true;
+    char host[256];
+    if (text == NULL) return true;
+    if (text[0] != ':' && cli_parse_address(text, 0, host, sizeof host, out_port) &&
+        *out_port != 0 && key_is_host(host) && (*out_host = arena_strdup(memory, host)) != NULL)
+        return true;
     error_set(error, GLINT_E_BAD_VALUE, NULL,
               "--%s %s: it must be HOST:PORT, as in 127.0.0.1:7400 or [::1]:7400", option, text);
     return false;

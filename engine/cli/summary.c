@@ -44,23 +44,27 @@ static void print_summary_counters(FILE *out, const struct glint_summary *s, boo
     }
 }
 
-/* Numbers and texts. */
+/* A number or text, and a newline. */
+static void print_cell(FILE *out, const struct glint_cell *c)
+{
+    char number[TEXT_NUMBER_MAX];
+    if (c->type == GLINT_I64) text_format_i64(number, c->value.i64);
+    if (c->type == GLINT_F64) text_format_f64(number, c->value.f64);
+    if (c->type == GLINT_I64 || c->type == GLINT_F64)
+        fprintf(out, "%s\n", number);
+    else
+        fprintf(out, "%.*s\n", (int)c->value.bytes.size, (const char *)c->value.bytes.data);
+}
+
 static void print_accumulators(FILE *out, const struct glint_summary *s)
 {
     for (const struct glint_answer *a = s->accumulators; a != NULL; a = a->next) {
-        const union glint_value *v = &a->value.value;
-        char number[TEXT_NUMBER_MAX];
-        if (a->value.type == GLINT_I64) text_format_i64(number, v->i64);
-        if (a->value.type == GLINT_F64) text_format_f64(number, v->f64);
-        if (a->value.type != GLINT_I64 && a->value.type != GLINT_F64 && a->value.type != GLINT_TEXT)
-            continue;
+        const enum glint_type type = a->value.type;
+        if (type != GLINT_I64 && type != GLINT_F64 && type != GLINT_TEXT) continue;
         fputs("  ", out);
         print_escaped(out, a->name, " ");
         fputs("  ", out);
-        if (a->value.type == GLINT_TEXT)
-            fprintf(out, "%.*s\n", (int)v->bytes.size, (const char *)v->bytes.data);
-        else
-            fprintf(out, "%s\n", number);
+        print_cell(out, &a->value);
     }
 }
 
@@ -153,17 +157,8 @@ static void put_named_cells(struct json *j, const char *name, const struct glint
 void summary_print_answers(FILE *out, const struct glint_summary *s)
 {
     for (const struct glint_answer *a = s->answers; a != NULL; a = a->next) {
-        const union glint_value *v = &a->value.value;
-        char number[TEXT_NUMBER_MAX];
         fprintf(out, "%s\t", a->name);
-        if (a->value.type == GLINT_I64) {
-            fprintf(out, "%lld\n", (long long)v->i64);
-        } else if (a->value.type == GLINT_F64) {
-            text_format_f64(number, v->f64);
-            fprintf(out, "%s\n", number);
-        } else {
-            fprintf(out, "%.*s\n", (int)v->bytes.size, (const char *)v->bytes.data);
-        }
+        print_cell(out, &a->value);
     }
 }
 

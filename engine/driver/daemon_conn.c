@@ -207,9 +207,8 @@ static int send_executor_request(struct daemon_conn *p, struct conn *c, struct g
         code = error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
     memcpy(request.incarnation, p->incarnation, sizeof request.incarnation);
     if (code != 0) return code;
-    bool v6 = strchr(request.driver_host, ':') != NULL;
-    text_format(p->driver_address, sizeof p->driver_address, v6 ? "[%s]:%u" : "%s:%u",
-                request.driver_host, request.driver_port);
+    host_format_address(p->driver_address, sizeof p->driver_address, request.driver_host,
+                        request.driver_port);
     p->state = DAEMON_CONN_REQUESTED;
     conn_send_payload(c, FRAME_REQUEST_EXECUTOR, 0, &executor_request_format, &request);
     conn_start_heartbeat(c, &r->cluster->heartbeat);

@@ -211,8 +211,8 @@ void conn_set_peer_address(struct conn *c)
     }
     /* The address of a dialled connection is the configured one, as the user knows it. */
     if (!c->dialling)
-        text_format(c->address, sizeof c->address, strchr(c->host, ':') ? "[%s]:%u" : "%s:%u",
-                    c->host[0] != '\0' ? c->host : "unknown peer", port);
+        host_format_address(c->address, sizeof c->address,
+                            c->host[0] != '\0' ? c->host : "unknown peer", port);
 }
 
 void conn_on_connected(struct conn *c)
@@ -409,8 +409,7 @@ struct conn *conn_dial(struct net *net, const struct conn_target *to,
     struct conn *c = conn_create(net, true, error);
     if (c == NULL) return NULL;
     assert(to->channel > 0 && to->channel < CHANNELS_END && events != NULL);
-    text_format(c->address, sizeof c->address, strchr(to->host, ':') ? "[%s]:%u" : "%s:%u",
-                to->host, to->port);
+    host_format_address(c->address, sizeof c->address, to->host, to->port);
     c->channel = to->channel;
     if (to->incarnation != NULL)
         memcpy(c->expected_incarnation, to->incarnation, sizeof c->expected_incarnation);
@@ -623,4 +622,9 @@ uint64_t conn_last_seen_ns(const struct conn *c)
 {
     assert(c->has_heartbeat);
     return c->liveness.last_seen_ns;
+}
+
+void host_format_address(char *out, size_t capacity, const char *host, unsigned port)
+{
+    text_format(out, capacity, strchr(host, ':') != NULL ? "[%s]:%u" : "%s:%u", host, port);
 }

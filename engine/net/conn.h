@@ -136,4 +136,7 @@ bool conn_local_host(const struct conn *c, char *out, size_t capacity);
 /* Replaces the callbacks; `events` stays borrowed. */
 void conn_set_events(struct conn *c, const struct conn_events *events, void *arg);
 
+/* "HOST:PORT", or "[HOST]:PORT" of IPv6; cut if it does not fit. */
+void host_format_address(char *out, size_t capacity, const char *host, unsigned port);
+
 #endif

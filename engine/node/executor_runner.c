@@ -333,10 +333,10 @@ static void executor_arguments_fill(struct process_arguments *a, const struct da
                 insecure[] = "--insecure-plaintext", commands[] = "--allow-commands";
     const struct cluster *c = d->cluster;
     const struct cluster_executor *self = d->self;
-    bool v6 = strchr(request->driver_host, ':') != NULL;
+    char driver[HOST_BYTES_MAX + 16];
     *a = (struct process_arguments){.argv = {name, command, from_daemon}, .words = 3};
-    executor_arguments_add(a, "--join", v6 ? "[%s]:%u" : "%s:%u", request->driver_host,
-                           request->driver_port);
+    host_format_address(driver, sizeof driver, request->driver_host, request->driver_port);
+    executor_arguments_add(a, "--join", "%s", driver);
     if (c->insecure_plaintext) a->argv[a->words++] = insecure;
     if (c->allow_commands) a->argv[a->words++] = commands;
     if (c->python != NULL) executor_arguments_add(a, "--python", "%s", c->python);
