@@ -1,4 +1,5 @@
-/* Creates the scheduler's tables, and the getters. For the other files see sched_internal.h. */
+/* The scheduler's tables, the changes of their states, getters and events; which task runs next,
+ * and where: sched_placement.c. */
 #include "engine/sched/sched.h"
 
 #include "engine/base/mem.h"
@@ -7,7 +8,360 @@
 #include <assert.h>
 #include <string.h>
 
-static struct sched_task *speculation_pick_task(const struct sched *s, uint32_t *out_executor);
+/* ---- State changes of tasks, attempts, stages, executors and nodes. All of them are made here, so
+ * that the bitmaps, rings and buckets that make sched_next_task fast always match the states. */
+
+static void sched_task_ring_add(struct sched_task_ring *ring, struct sched_task *t)
+{
+    assert(t->next == NULL && t->prev == NULL);
+    struct sched_task *first = ring->first;
+    t->next = first != NULL ? first : t;
+    t->prev = first != NULL ? first->prev : t;
+    t->prev->next = t;
+    t->next->prev = t;
+    if (first == NULL) ring->first = t;
+}
+
+static void sched_task_ring_remove(struct sched_task_ring *ring, struct sched_task *t)
+{
+    assert(ring->first != NULL && t->next != NULL);
+    if (ring->first == t) ring->first = t->next != t ? t->next : NULL;
+    t->prev->next = t->next;
+    t->next->prev = t->prev;
+    t->next = t->prev = NULL;
+}
+
+/* ---- Stages */
+
+/* Recomputes in which of the scheduler's two stage bitmaps the stage is. */
+static void update_stage_sets(struct sched *s, uint32_t number)
+{
+    const struct sched_stage *stage = &s->stages[number];
+    hbitmap_assign(&s->runnable_stages, number, stage->ready && !hbitmap_is_empty(&stage->waiting));
+    bool speculatable = s->speculate && stage->needed && !sched_stage_is_complete(stage) &&
+                        (uint64_t)stage->done * 4 >= (uint64_t)stage->count * 3;
+    hbitmap_assign(&s->speculatable, number, speculatable);
+}
+
+/* A stage is needed if a needed child is not complete. Children have higher numbers than their
+ * parents, so one pass from the last stage to the first is enough. */
+static void mark_needed_stages(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->stage_count; i++) s->stages[i].needed = i + 1 == s->stage_count;
+    for (uint32_t i = s->stage_count; i-- > 0;) {
+        const struct sched_stage *stage = &s->stages[i];
+        if (!stage->needed || sched_stage_is_complete(stage)) continue;
+        for (uint32_t p = 0; p < stage->parent_count; p++)
+            s->stages[stage->parents[p]].needed = true;
+    }
+}
+
+/* Called at the end of each event that may have changed a stage: recomputes which stages are needed
+ * and which are ready. */
+static void sched_update_stages(struct sched *s)
+{
+    if (!s->stages_stale) return;
+    s->stages_stale = false;
+    mark_needed_stages(s);
+    for (uint32_t i = 0; i < s->stage_count; i++) {
+        struct sched_stage *stage = &s->stages[i];
+        stage->ready = stage->needed && !stage->failed;
+        /* Not while a parent is incomplete: a task reads its share of every map output. */
+        for (uint32_t p = 0; p < stage->parent_count && stage->ready; p++)
+            stage->ready = sched_stage_is_complete(&s->stages[stage->parents[p]]);
+        update_stage_sets(s, i);
+    }
+}
+
+/* Fails the stage. The first `why` becomes the scheduler's status. */
+static void sched_fail_stage(struct sched *s, struct sched_stage *stage, enum sched_status why)
+{
+    assert(stage->needed && why != SCHED_RUNNING);
+    stage->failed = true;
+    s->stages_stale = true;
+    if (s->status == SCHED_RUNNING) s->status = why;
+}
+
+/* ---- Tasks */
+
+/* Undoes what the task's present state has in the tables. */
+static void leave_task_state(struct sched *s, struct sched_stage *stage, struct sched_task *t)
+{
+    if (t->state == TASK_WAITING) {
+        hbitmap_clear(&stage->waiting, sched_task_number(s, t));
+        stage->waiting_count--;
+        if (t->executor != SCHED_NONE) sched_task_ring_remove(&stage->preferred[t->executor], t);
+    }
+    if (t->state == TASK_DONE) {
+        assert(stage->done > 0 && stage != &s->stages[s->stage_count - 1]);
+        if (sched_stage_is_complete(stage)) s->stages_stale = true;
+        sched_task_ring_remove(&s->executors[t->executor].outputs, t);
+        stage->done--;
+        stage->epoch++;
+        /* The superseded copy keeps running, and its result is still ignored; but the task no
+         * longer refers to it, and gets a new attempt. */
+        t->other_copy = NULL;
+    }
+    t->executor = SCHED_NONE;
+}
+
+/* The only two functions that write a task's state; they keep the bitmaps and rings in step. The
+ * caller updates t->run before, and calls sched_update_stages at the end of the event. */
+static void sched_task_set_state(struct sched *s, struct sched_task *t, enum task_state state)
+{
+    struct sched_stage *stage = &s->stages[t->stage];
+    assert(t->state != TASK_FAILED && state != TASK_DONE);
+    assert((state == TASK_RUNNING) == (t->run != NULL) || state == TASK_FAILED);
+    leave_task_state(s, stage, t);
+    t->state = (uint8_t)state;
+    if (state == TASK_WAITING) {
+        hbitmap_set(&stage->waiting, sched_task_number(s, t));
+        stage->waiting_count++;
+    }
+    update_stage_sets(s, t->stage);
+}
+
+static void sched_task_set_done(struct sched *s, struct sched_task *t, uint32_t executor,
+                                uint32_t attempt)
+{
+    struct sched_stage *stage = &s->stages[t->stage];
+    assert(t->state == TASK_WAITING || t->state == TASK_RUNNING);
+    assert(t->run == NULL && attempt < t->attempts);
+    leave_task_state(s, stage, t);
+    t->state = TASK_DONE;
+    t->executor = executor;
+    t->attempt = attempt;
+    sched_task_ring_add(&s->executors[executor].outputs, t);
+    stage->done++;
+    stage->epoch++;
+    assert(stage->done <= stage->count);
+    if (sched_stage_is_complete(stage)) {
+        s->stages_stale = true;
+        mem_free(stage->preferred); /* no task waits, so all its rings are empty */
+        stage->preferred = NULL;
+        stage->preferred_capacity = 0;
+    }
+    update_stage_sets(s, t->stage);
+}
+
+/* ---- Executors and nodes */
+
+static bool node_is_excluded_or_failing(const struct sched_node *n)
+{
+    return n->excluded || n->failures_in_row >= SCHED_NODE_FAILURES_MAX;
+}
+
+bool sched_node_accepts_tasks(const struct sched *s, uint32_t node)
+{
+    const struct sched_node *n = &s->nodes[node];
+    /* With only excluded nodes left, a slow job is better than none. */
+    return n->usable > 0 && (!node_is_excluded_or_failing(n) || s->nodes_good == 0);
+}
+
+/* Recomputes the executor's bucket. Call it after any change of its slots, queue, state or node. */
+static void sched_executor_update_bucket(struct sched *s, uint32_t executor)
+{
+    struct sched_executor *e = &s->executors[executor];
+    bool takes = !e->lost && !e->draining && !e->suspect && sched_node_accepts_tasks(s, e->node);
+    uint32_t slots = e->slots - e->busy, bucket = 0;
+    if (takes) bucket = slots > 0 ? QUEUE_ONLY + slots : e->prefetch - e->queued;
+    if (bucket == e->bucket) return;
+    if (e->bucket != 0) {
+        hbitmap_clear(&s->buckets[e->bucket], executor);
+        if (hbitmap_is_empty(&s->buckets[e->bucket]))
+            hbitmap_clear(&s->nonempty_buckets, BUCKETS_MAX - e->bucket);
+    }
+    e->bucket = bucket;
+    if (bucket != 0) {
+        hbitmap_set(&s->buckets[bucket], executor);
+        hbitmap_set(&s->nonempty_buckets, BUCKETS_MAX - bucket);
+    }
+}
+
+/* Writes the node and updates the counts of good and bad nodes. If a node became bad or good, or
+ * the last good one is gone, or the first one came, then executors of any node may accept tasks or
+ * stop accepting them. */
+static void update_node_and_counts(struct sched *s, uint32_t node, struct sched_node now)
+{
+    struct sched_node *n = &s->nodes[node];
+    bool any_good = s->nodes_good > 0,
+         turned = node_is_excluded_or_failing(n) != node_is_excluded_or_failing(&now);
+    if (n->usable > 0) *(node_is_excluded_or_failing(n) ? &s->nodes_bad : &s->nodes_good) -= 1;
+    *n = now;
+    if (n->usable > 0) *(node_is_excluded_or_failing(n) ? &s->nodes_bad : &s->nodes_good) += 1;
+    assert(s->nodes_good <= s->node_capacity && s->nodes_bad <= s->node_capacity);
+    if (!turned && any_good == (s->nodes_good > 0)) return;
+    for (uint32_t e = 0; e < s->executor_count; e++) sched_executor_update_bucket(s, e);
+}
+
+/* The executor was added (true), or drains or is lost: counts it, its slots and its node. */
+static void sched_executor_set_usable(struct sched *s, uint32_t executor, bool usable)
+{
+    struct sched_node n = s->nodes[s->executors[executor].node];
+    assert(usable || (n.usable > 0 && s->usable_executors > 0));
+    n.usable += usable ? 1 : UINT32_MAX; /* + 1 or - 1 */
+    s->usable_executors += usable ? 1 : UINT32_MAX;
+    uint32_t slots = s->executors[executor].slots;
+    s->slots = usable ? s->slots + slots : s->slots - slots;
+    update_node_and_counts(s, s->executors[executor].node, n);
+    sched_executor_update_bucket(s, executor);
+}
+
+/* Counts SCHED_TASK_ERROR failures in a row; a success resets them. */
+static void sched_node_record_outcome(struct sched *s, uint32_t node, bool failed)
+{
+    struct sched_node n = s->nodes[node];
+    if (!failed && n.failures_in_row == 0) return;
+    n.failures_in_row = failed ? n.failures_in_row + 1 : 0;
+    update_node_and_counts(s, node, n);
+}
+
+static void sched_node_set_excluded(struct sched *s, uint32_t node, bool excluded)
+{
+    struct sched_node n = s->nodes[node];
+    if (n.excluded == excluded) return;
+    n.excluded = excluded;
+    update_node_and_counts(s, node, n);
+}
+
+/* ---- Attempts */
+
+/* Appends to the queue: the executor starts its tasks in the order in which they were sent. */
+static void attempt_queue_add(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
+{
+    struct sched_attempt **link = &e->queue;
+    while (*link != NULL) link = &(*link)->next_queued;
+    *link = a;
+    a->queued = true;
+    e->queued++;
+    hbitmap_set(&s->executors_with_queue, a->executor);
+}
+
+static void attempt_queue_remove(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
+{
+    struct sched_attempt **link = &e->queue;
+    while (*link != a) link = &(*link)->next_queued;
+    *link = a->next_queued;
+    a->next_queued = NULL;
+    if (a->revoked) e->revoking = false; /* started or returned: another one can be revoked */
+    a->queued = a->revoked = false;
+    e->queued--;
+    if (e->queue != NULL) return;
+    hbitmap_clear(&s->executors_with_queue, a->executor);
+    hbitmap_clear(&s->draining_with_queue, a->executor);
+}
+
+/* The attempt occupies a slot from now on. */
+static void occupy_slot(struct sched *s, struct sched_executor *e, struct sched_attempt *a)
+{
+    assert(e->busy < e->slots && !a->queued);
+    e->busy++;
+    s->running++;
+    a->start_ns = s->now_ns;
+}
+
+/* Candidates for a speculative copy are running or queued attempts without another copy. Without
+ * speculation there are none. */
+static void speculation_add_candidate(struct sched *s, struct sched_attempt *a)
+{
+    if (!s->speculate) return;
+    struct sched_stage *stage = &s->stages[a->task->stage];
+    assert(a->next == NULL && a->prev == NULL);
+    struct sched_attempt *first = stage->oldest, *after = first;
+    a->next = a->prev = a;
+    if (first == NULL) {
+        stage->oldest = a;
+        return;
+    }
+    /* Insert it before the first one that started later. A new attempt starts last, so it goes to
+     * the end. One that is a candidate again, since its copy has ended, belongs near the front. */
+    bool last = first->prev->start_ns <= a->start_ns;
+    while (!last && after->start_ns <= a->start_ns) after = after->next;
+    a->next = after;
+    a->prev = after->prev;
+    a->prev->next = a->next->prev = a;
+    if (!last && after == first) stage->oldest = a;
+}
+
+static void speculation_remove_candidate(struct sched *s, struct sched_attempt *a)
+{
+    if (a->prev == NULL) return;
+    struct sched_stage *stage = &s->stages[a->task->stage];
+    assert(stage->oldest != NULL);
+    if (stage->oldest == a) stage->oldest = a->next != a ? a->next : NULL;
+    a->prev->next = a->next;
+    a->next->prev = a->prev;
+    a->next = a->prev = NULL;
+}
+
+struct sched_attempt *sched_attempt_add(struct sched *s, struct sched_task *t, uint32_t executor)
+{
+    struct sched_executor *e = &s->executors[executor];
+    struct sched_attempt *a = e->free;
+    bool queued = e->busy == e->slots;
+    /* A task has at most one speculative copy at a time, and it is never queued. */
+    assert(a != NULL && a->task == NULL && t->other_copy == NULL && !(queued && t->run != NULL));
+    e->free = a->next_queued;
+    *a = (struct sched_attempt){.task = t,
+                                .executor = executor,
+                                .number = t->attempts++,
+                                .stage_attempt = s->stages[t->stage].stage_attempt,
+                                .sent_ns = s->now_ns,
+                                .start_ns = s->now_ns,
+                                .speculative = t->run != NULL};
+    if (queued)
+        attempt_queue_add(s, e, a);
+    else
+        occupy_slot(s, e, a);
+    sched_executor_update_bucket(s, executor);
+    if (a->speculative) {
+        speculation_remove_candidate(s, t->run); /* it has its copy */
+        t->other_copy = a;
+        return a;
+    }
+    t->run = a;
+    sched_task_set_state(s, t, TASK_RUNNING);
+    speculation_add_candidate(s, a);
+    return a;
+}
+
+/* A slot was freed, and the executor starts the first queued task without a message from the
+ * driver. So the driver assumes the same. */
+static void start_queued_attempt(struct sched *s, struct sched_executor *e)
+{
+    struct sched_attempt *a = e->queue;
+    attempt_queue_remove(s, e, a);
+    /* Its start time changes, and with it its place among the candidates. */
+    speculation_remove_candidate(s, a);
+    occupy_slot(s, e, a);
+    if (sched_attempt_is_only_copy(a)) speculation_add_candidate(s, a);
+}
+
+/* Removes the attempt from its task and from its executor. If it occupied a slot, the first queued
+ * attempt gets the slot. The caller updates the task's state. */
+static void sched_attempt_finish(struct sched *s, struct sched_attempt *a)
+{
+    struct sched_executor *e = &s->executors[a->executor];
+    struct sched_task *t = a->task;
+    bool occupied = !a->queued;
+    assert(t != NULL && e->busy > 0 && s->running > 0);
+    speculation_remove_candidate(s, a);
+    if (!occupied) attempt_queue_remove(s, e, a);
+    if (t->run == a || t->other_copy == a) {
+        if (t->run == a) t->run = t->other_copy;
+        t->other_copy = NULL;
+        if (t->run != NULL) speculation_add_candidate(s, t->run); /* it may get another copy */
+    }
+    a->task = NULL;
+    a->next_queued = e->free;
+    e->free = a;
+    e->busy -= occupied;
+    s->running -= occupied;
+    if (occupied && e->queue != NULL) start_queued_attempt(s, e);
+    sched_executor_update_bucket(s, a->executor);
+}
+
+/* ---- The tables */
 
 struct sched *sched_create(bool speculate)
 {
@@ -307,298 +661,6 @@ uint64_t sched_memory_bytes(const struct sched *s)
     return size;
 }
 
-/* ---- Picks the next task and its executor.
- *
- * The oldest ready stage is first. The executor with the most free slots gets a task that prefers
- * it. If no task does, the first waiting task goes to its own preferred executor if that one has a
- * free slot, else to the one with the most. So tasks are spread evenly, no task waits for the
- * executor that has its data, and executors run local tasks before remote ones. If no slot is free,
- * the same rules apply to the space in the executors' queues. */
-
-/* How many waiting tasks that can run nowhere now are skipped; bounds the time of a call. */
-#define PASSED_OVER_MAX 64u
-
-/* The nodes where a task must not run: those where it failed with SCHED_TASK_ERROR. If no other
- * node accepts tasks, only the last of them; if that is the only node, none. A task waits for
- * another node to be free rather than fail again on a node where it fails fast. */
-struct avoided_nodes {
-    const uint32_t *nodes;
-    uint32_t count;
-    uint32_t other_than; /* one more node; SCHED_NONE: no more */
-};
-
-static bool is_avoided_node(const struct avoided_nodes *a, uint32_t node)
-{
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->nodes[i] == node) return true;
-    return node == a->other_than;
-}
-
-static struct avoided_nodes avoided_nodes_of(const struct sched *s, const struct sched_task *t)
-{
-    uint32_t takes = s->nodes_good > 0 ? s->nodes_good : s->nodes_bad, failed = 0;
-    struct avoided_nodes all = {t->failed_on, 0, SCHED_NONE};
-    assert(t->failures < TASK_ATTEMPTS_MAX);
-    /* Count each node once, even if the task failed there several times. */
-    for (; all.count < t->failures; all.count++) {
-        uint32_t node = t->failed_on[all.count];
-        if (!is_avoided_node(&all, node)) failed += sched_node_accepts_tasks(s, node);
-    }
-    if (takes > failed || all.count == 0) return all;
-    const uint32_t *last = &t->failed_on[t->failures - 1];
-    bool others = takes > (sched_node_accepts_tasks(s, *last) ? 1u : 0u);
-    return (struct avoided_nodes){last, others ? 1 : 0, SCHED_NONE};
-}
-
-/* Returns the executor in the highest bucket above `above`: 0 allows queueing, QUEUE_ONLY requires
- * a free slot. */
-static uint32_t find_free_executor(const struct sched *s, const struct avoided_nodes *a,
-                                   uint32_t above)
-{
-    for (uint32_t i = hbitmap_next(&s->nonempty_buckets, 0); i < BUCKETS_MAX - above;
-         i = hbitmap_next(&s->nonempty_buckets, i + 1)) {
-        const struct hbitmap *bucket = &s->buckets[BUCKETS_MAX - i];
-        for (uint32_t e = hbitmap_next(bucket, 0); e != HBITMAP_NONE;
-             e = hbitmap_next(bucket, e + 1))
-            if (!is_avoided_node(a, s->executors[e].node)) return e;
-    }
-    return SCHED_NONE;
-}
-
-static uint32_t find_executor_for(const struct sched *s, const struct sched_task *t,
-                                  uint32_t other_than, uint32_t above)
-{
-    struct avoided_nodes a = avoided_nodes_of(s, t);
-    a.other_than = other_than;
-    return find_free_executor(s, &a, above);
-}
-
-/* Returns the executor with the most free slots (the lowest number if several have as many) on a
- * node where the task may run: not on node `other_than`, and not where it failed while another node
- * accepts tasks. SCHED_NONE: no such executor. */
-static uint32_t sched_find_executor(const struct sched *s, const struct sched_task *t,
-                                    uint32_t other_than)
-{
-    return find_executor_for(s, t, other_than, QUEUE_ONLY);
-}
-
-/* The node of the last failed attempt is only the second choice, even if its failure did not count:
- * what made it fail may still be wrong there. */
-static uint32_t find_executor_for_waiting(const struct sched *s, const struct sched_task *t,
-                                          uint32_t above)
-{
-    uint32_t e = find_executor_for(s, t, t->last_failed_node, above);
-    if (e == SCHED_NONE && t->last_failed_node != SCHED_NONE)
-        e = find_executor_for(s, t, SCHED_NONE, above);
-    return e;
-}
-
-static bool task_may_run_on(const struct sched *s, const struct sched_task *t, uint32_t executor,
-                            uint32_t above)
-{
-    if (s->executors[executor].bucket <= above) return false;
-    struct avoided_nodes a = avoided_nodes_of(s, t);
-    return !is_avoided_node(&a, s->executors[executor].node);
-}
-
-static struct sched_task *pick_task_for_free_slot(const struct sched *s,
-                                                  const struct sched_stage *stage,
-                                                  uint32_t *out_executor)
-{
-    /* With fewer waiting tasks than slots, a queued task would soon wait while a slot elsewhere is
-     * free. After a process died: see sched.h. */
-    bool prefetch = !s->process_died && stage->waiting_count >= s->slots;
-    uint32_t above = prefetch ? 0 : QUEUE_ONLY, passed = 0;
-    uint32_t most = find_free_executor(s, &(struct avoided_nodes){NULL, 0, SCHED_NONE}, above);
-    if (most == SCHED_NONE) return NULL;
-    /* While a slot is free anywhere, do not queue a task at its preferred executor. */
-    uint32_t near_above = s->executors[most].bucket > QUEUE_ONLY ? QUEUE_ONLY : 0;
-    if (most < stage->preferred_capacity) {
-        struct sched_task *near = stage->preferred[most].first;
-        *out_executor = most;
-        if (near != NULL && task_may_run_on(s, near, most, near_above)) return near;
-    }
-    for (uint32_t i = hbitmap_next(&stage->waiting, 0);
-         i != HBITMAP_NONE && passed < PASSED_OVER_MAX;
-         i = hbitmap_next(&stage->waiting, i + 1), passed++) {
-        struct sched_task *t = &stage->tasks[i];
-        assert(t->state == TASK_WAITING && t->run == NULL);
-        bool near = t->executor != SCHED_NONE && task_may_run_on(s, t, t->executor, near_above);
-        *out_executor = near ? t->executor : find_executor_for_waiting(s, t, above);
-        if (*out_executor != SCHED_NONE) return t;
-    }
-    return NULL;
-}
-
-bool sched_next_task(struct sched *s, uint64_t now_ns, struct task_attempt *out)
-{
-    assert(!s->stages_stale);
-    s->now_ns = now_ns;
-    if (s->stopped || s->status != SCHED_RUNNING || hbitmap_is_empty(&s->nonempty_buckets))
-        return false;
-    struct sched_task *t = NULL;
-    uint32_t executor = SCHED_NONE;
-    for (uint32_t i = hbitmap_next(&s->runnable_stages, 0); i != HBITMAP_NONE && t == NULL;
-         i = hbitmap_next(&s->runnable_stages, i + 1))
-        t = pick_task_for_free_slot(s, &s->stages[i], &executor);
-    /* Speculative copies only use slots that no waiting task can use, and are never queued. */
-    if (t == NULL && sched_has_free_slot(s)) t = speculation_pick_task(s, &executor);
-    if (t == NULL) return false;
-    *out = sched_attempt_info(s, sched_attempt_add(s, t, executor));
-    return true;
-}
-
-/* Returns an attempt that is queued at one of these executors and can run elsewhere now. With
- * `always`, or if its own node is excluded, it is returned even if no other executor is free.
- * NULL: none. */
-static struct sched_attempt *find_revocable_attempt(const struct sched *s,
-                                                    const struct hbitmap *executors, bool always)
-{
-    for (uint32_t i = hbitmap_next(executors, 0); i != HBITMAP_NONE;
-         i = hbitmap_next(executors, i + 1)) {
-        const struct sched_executor *e = &s->executors[i];
-        /* The last one is the least likely to start before the KILL arrives. */
-        struct sched_attempt *last = NULL;
-        /* A suspect executor would not respond; speculation handles its queue. One KILL at a time
-         * per executor: with more, more tasks could come back than there are free slots. */
-        if (e->suspect || e->revoking) continue;
-        bool revoke_always = always || !sched_node_accepts_tasks(s, e->node);
-        for (struct sched_attempt *a = e->queue; a != NULL; a = a->next_queued)
-            if (sched_attempt_is_only_copy(a) &&
-                (revoke_always || sched_find_executor(s, a->task, SCHED_NONE) != SCHED_NONE))
-                last = a;
-        if (last != NULL) return last;
-    }
-    return NULL;
-}
-
-bool sched_revoke_queued(struct sched *s, struct task_attempt *out)
-{
-    if (s->stopped || s->status != SCHED_RUNNING) return false;
-    struct sched_attempt *a = find_revocable_attempt(s, &s->draining_with_queue, true);
-    /* Without a free slot a queued attempt is best left where it is, unless its node is excluded.
-     * After a process died all are revoked, so that no task is queued behind another: sched.h. */
-    if (a == NULL && (s->process_died || s->nodes_bad > 0 || sched_has_free_slot(s)))
-        a = find_revocable_attempt(s, &s->executors_with_queue, s->process_died);
-    if (a == NULL) return false;
-    struct sched_executor *e = &s->executors[a->executor];
-    a->revoked = e->revoking = true;
-    e->revoke_ns = s->now_ns;
-    *out = sched_attempt_info(s, a);
-    return true;
-}
-
-/* ---- Speculation: when 3 in 4 tasks of a stage are done, an attempt that runs far longer than
- * they did gets a speculative copy on another node. The first of the two that succeeds counts.
- *
- * A stage's candidates are a ring in order of their start times. The limit is the same for all, so
- * the oldest candidate reaches it first, and a search stops at the first one below the limit. */
-
-static_assert(DURATION_BUCKETS >= 16 * (64 - 3), "every duration has a bucket");
-
-static uint32_t duration_bucket(uint64_t ns)
-{
-    if (ns < 16) return (uint32_t)ns;
-    uint32_t power = 63 - (uint32_t)__builtin_clzll(ns);
-    return (power - 3) * 16 + (uint32_t)(ns >> (power - 4) & 15);
-}
-
-/* Returns the first duration above the bucket. The cap keeps sums of it from overflowing. */
-static uint64_t duration_bucket_end(uint32_t bucket)
-{
-    if (bucket < 16) return bucket + 1;
-    uint32_t power = bucket / 16 + 3;
-    return power < 62 ? (uint64_t)(17 + bucket % 16) << (power - 4) : UINT64_MAX / 4;
-}
-
-static void durations_record(struct durations *d, uint64_t ns)
-{
-    uint32_t bucket = duration_bucket(ns);
-    assert(bucket < DURATION_BUCKETS);
-    d->count[bucket]++;
-    d->total++;
-    if (bucket < d->median) d->below++;
-    /* `half` durations are below the median. Move its bucket until that holds again. */
-    uint32_t half = (d->total - 1) / 2;
-    while (d->below > half) d->below -= d->count[--d->median];
-    while (d->below + d->count[d->median] <= half) d->below += d->count[d->median++];
-}
-
-/* A task is done: its duration counts for the median of its stage. */
-static void speculation_record_duration(struct sched *s, const struct sched_attempt *a,
-                                        uint64_t now_ns)
-{
-    struct durations *d = s->stages[a->task->stage].durations;
-    if (d != NULL) durations_record(d, now_ns > a->start_ns ? now_ns - a->start_ns : 0);
-}
-
-/* When the attempt becomes too slow; UINT64_MAX: no task of its stage is done to compare with. */
-static uint64_t slow_deadline_ns(const struct sched_stage *stage, const struct sched_attempt *a)
-{
-    if (stage->durations->total == 0) return UINT64_MAX;
-    uint64_t median = duration_bucket_end(stage->durations->median), wait = median + median / 2;
-    /* For tasks of a few milliseconds a copy costs more than it saves. */
-    if (wait < SCHED_SPECULATE_NS_MIN) wait = SCHED_SPECULATE_NS_MIN;
-    return a->start_ns + wait;
-}
-
-/* When the attempt may get a copy. A queued one is revoked first, which is cheaper than a copy; it
- * gets one only if its executor is suspect, or has not responded within SCHED_SPECULATE_NS_MIN. */
-static uint64_t copy_start_ns(const struct sched *s, const struct sched_stage *stage,
-                              const struct sched_attempt *a)
-{
-    const struct sched_executor *e = &s->executors[a->executor];
-    uint64_t deadline = slow_deadline_ns(stage, a),
-             revoke_deadline = e->revoke_ns + SCHED_SPECULATE_NS_MIN;
-    if (!a->queued || e->suspect) return deadline;
-    if (!e->revoking) return UINT64_MAX;
-    return deadline > revoke_deadline ? deadline : revoke_deadline;
-}
-
-/* Returns a task whose only attempt is too slow, and the executor for its copy; NULL: none. */
-static struct sched_task *speculation_pick_task(const struct sched *s, uint32_t *out_executor)
-{
-    for (uint32_t i = hbitmap_next(&s->speculatable, 0); i != HBITMAP_NONE;
-         i = hbitmap_next(&s->speculatable, i + 1)) {
-        const struct sched_stage *stage = &s->stages[i];
-        const struct sched_attempt *a = stage->oldest;
-        if (!stage->ready || a == NULL) continue;
-        do {
-            if (slow_deadline_ns(stage, a) > s->now_ns) break; /* all behind it are younger */
-            assert(a->task->run == a && a->task->other_copy == NULL);
-            *out_executor = SCHED_NONE;
-            if (copy_start_ns(s, stage, a) <= s->now_ns)
-                *out_executor = sched_find_executor(s, a->task, s->executors[a->executor].node);
-            if (*out_executor != SCHED_NONE) return a->task;
-            a = a->next;
-        } while (a != stage->oldest);
-    }
-    return NULL;
-}
-
-/* A deadline that has passed by the last sched_next_task is not returned: no executor could run the
- * copy then, and only an event can change that. */
-uint64_t sched_next_wakeup_ns(const struct sched *s)
-{
-    uint64_t wake = UINT64_MAX;
-    if (s->stopped || s->status != SCHED_RUNNING || !sched_has_free_slot(s)) return wake;
-    for (uint32_t i = hbitmap_next(&s->speculatable, 0); i != HBITMAP_NONE;
-         i = hbitmap_next(&s->speculatable, i + 1)) {
-        const struct sched_stage *stage = &s->stages[i];
-        const struct sched_attempt *a = stage->oldest;
-        if (!stage->ready || a == NULL) continue;
-        bool passed;
-        do {
-            uint64_t deadline = slow_deadline_ns(stage, a);
-            passed = deadline <= s->now_ns;
-            if (passed) deadline = copy_start_ns(s, stage, a);
-            if (deadline > s->now_ns && deadline < wake) wake = deadline;
-            a = a->next;
-        } while (passed && a != stage->oldest);
-    }
-    return wake;
-}
-
 /* ---- Events of attempts and executors, and their consequences for tasks and stages. */
 
 /* Returns the attempt if it runs or is queued on that executor. NULL: a stale message. */
@@ -644,7 +706,7 @@ bool sched_on_task_done(struct sched *s, uint32_t executor, uint32_t stage, uint
     struct sched_attempt *other_copy = supersede_other_copy(t, a);
     /* A queued one can be done here if the message about the attempt before it comes later. Its
      * start time is then unknown. */
-    if (!a->queued) speculation_record_duration(s, a, now_ns);
+    if (!a->queued) sched_record_duration(s, a, now_ns);
     sched_attempt_finish(s, a);
     sched_task_set_done(s, t, executor, attempt);
     t->other_copy = other_copy;

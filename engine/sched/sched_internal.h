@@ -1,7 +1,8 @@
 /* Shared by the scheduler's files: its tables, and the few functions that change them.
  *
- * sched.c        creates the tables; the next task; speculative copies; events
- * sched_state.c        state changes of tasks, attempts, stages, executors and nodes
+ * sched.c            creates the tables; state changes of tasks, attempts, stages, executors and
+ *                    nodes; events
+ * sched_placement.c  the next task and its executor; speculative copies
  *
  * Few events scan all tasks or all executors. Each stage has a bitmap of its waiting tasks, and per
  * executor a ring of the waiting tasks that prefer it. Each executor has a ring of the tasks whose
@@ -13,9 +14,11 @@
 #ifndef GLINT_SCHED_SCHED_INTERNAL_H
 #define GLINT_SCHED_SCHED_INTERNAL_H
 
+#include "engine/base/mem.h"
 #include "engine/limits.h"
 #include "engine/sched/sched.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,18 +39,107 @@ struct hbitmap {
     uint32_t capacity, levels, word_count;
 };
 
+/* ---- Hierarchical bitmaps. All levels are in one array, level 0 first; the last level is a single
+ * word. */
+
+static_assert(64ull * 64 * 64 * 64 * 64 * 64 > UINT32_MAX, "the levels cover every uint32_t");
+
+static inline uint64_t word_bit_mask(uint32_t number)
+{
+    return UINT64_C(1) << (number & 63);
+}
+
+/* leaves an empty set with capacity 0 */
+static inline void hbitmap_fini(struct hbitmap *b)
+{
+    mem_free(b->words);
+    *b = (struct hbitmap){0};
+}
+
+/* `number` is below the capacity. Adding a member or removing a number that is none is allowed. */
+static inline void hbitmap_set(struct hbitmap *b, uint32_t number)
+{
+    assert(number < b->capacity);
+    for (uint32_t level = 0; level < b->levels; level++, number >>= 6) {
+        uint64_t *word = &b->words[b->offsets[level] + (number >> 6)], before = *word;
+        *word = before | word_bit_mask(number);
+        if (before != 0) return; /* the levels above have this word's bit */
+    }
+}
+
+static inline void hbitmap_clear(struct hbitmap *b, uint32_t number)
+{
+    assert(number < b->capacity);
+    for (uint32_t level = 0; level < b->levels; level++, number >>= 6) {
+        uint64_t *word = &b->words[b->offsets[level] + (number >> 6)];
+        *word &= ~word_bit_mask(number);
+        if (*word != 0) return; /* the levels above keep this word's bit */
+    }
+}
+
+/* set or clear */
+static inline void hbitmap_assign(struct hbitmap *b, uint32_t number, bool member)
+{
+    if (member)
+        hbitmap_set(b, number);
+    else
+        hbitmap_clear(b, number);
+}
+
+/* Climbs until a word has a set bit at or after `from`, then descends along the first set bits. */
+/* Returns the smallest member >= `from`, which may exceed the capacity; HBITMAP_NONE: no such. */
+static inline uint32_t hbitmap_next(const struct hbitmap *b, uint32_t from)
+{
+    if (from >= b->capacity) return HBITMAP_NONE;
+    for (uint32_t level = 0; level < b->levels; level++) {
+        uint32_t end = level + 1 < b->levels ? b->offsets[level + 1] : b->word_count;
+        if (b->offsets[level] + (from >> 6) >= end) return HBITMAP_NONE;
+        uint64_t word = b->words[b->offsets[level] + (from >> 6)] & (UINT64_MAX << (from & 63));
+        if (word == 0) {
+            from = (from >> 6) + 1;
+            continue;
+        }
+        uint32_t found = (from & ~63u) | (uint32_t)__builtin_ctzll(word);
+        while (level-- > 0) {
+            assert(b->words[b->offsets[level] + found] != 0);
+            found = found << 6 | (uint32_t)__builtin_ctzll(b->words[b->offsets[level] + found]);
+        }
+        return found;
+    }
+    return HBITMAP_NONE;
+}
+
+static inline bool hbitmap_is_empty(const struct hbitmap *b)
+{
+    return b->levels == 0 || b->words[b->offsets[b->levels - 1]] == 0;
+}
+
 /* Makes numbers below `capacity` valid; members are kept, it never shrinks. Returns false, with the
  * set unchanged, when out of memory. */
-bool hbitmap_reserve(struct hbitmap *b, uint32_t capacity);
-void hbitmap_fini(struct hbitmap *b); /* leaves an empty set with capacity 0 */
-/* `number` is below the capacity. Adding a member or removing a number that is none is allowed. */
-void hbitmap_set(struct hbitmap *b, uint32_t number);
-void hbitmap_clear(struct hbitmap *b, uint32_t number);
-void hbitmap_assign(struct hbitmap *b, uint32_t number, bool member); /* set or clear */
-/* Returns the smallest member >= `from`, which may exceed the capacity; HBITMAP_NONE: no such. */
-uint32_t hbitmap_next(const struct hbitmap *b, uint32_t from);
-bool hbitmap_is_empty(const struct hbitmap *b);
-uint64_t hbitmap_memory_bytes(const struct hbitmap *b);
+static inline bool hbitmap_reserve(struct hbitmap *b, uint32_t capacity)
+{
+    if (capacity <= b->capacity) return true;
+    struct hbitmap grown = {.capacity = capacity};
+    for (uint32_t words = capacity; words > 1 || grown.levels == 0;) {
+        words = (uint32_t)(((uint64_t)words + 63) / 64);
+        assert(grown.levels < HBITMAP_LEVELS_MAX);
+        grown.offsets[grown.levels++] = grown.word_count;
+        grown.word_count += words;
+    }
+    grown.words = mem_zalloc(sizeof *grown.words * grown.word_count);
+    if (grown.words == NULL) return false;
+    /* Level boundaries move with the capacity, so the words cannot be copied as they are. */
+    for (uint32_t i = hbitmap_next(b, 0); i != HBITMAP_NONE; i = hbitmap_next(b, i + 1))
+        hbitmap_set(&grown, i);
+    mem_free(b->words);
+    *b = grown;
+    return true;
+}
+
+static inline uint64_t hbitmap_memory_bytes(const struct hbitmap *b)
+{
+    return sizeof *b->words * b->word_count;
+}
 
 enum task_state { TASK_WAITING, TASK_RUNNING, TASK_DONE, TASK_FAILED };
 
@@ -196,37 +288,18 @@ static inline bool sched_stage_is_complete(const struct sched_stage *stage)
     return stage->done == stage->count;
 }
 
-/* ---- sched_state.c */
-
-void sched_task_ring_add(struct sched_task_ring *ring, struct sched_task *t);
-void sched_task_ring_remove(struct sched_task_ring *ring, struct sched_task *t);
-/* The only two functions that write a task's state; they keep the bitmaps and rings in step. The
- * caller updates t->run before, and calls sched_update_stages at the end of the event. */
-void sched_task_set_state(struct sched *s, struct sched_task *t, enum task_state state);
-void sched_task_set_done(struct sched *s, struct sched_task *t, uint32_t executor,
-                         uint32_t attempt);
-/* Called at the end of each event that may have changed a stage: recomputes which stages are needed
- * and which are ready. */
-void sched_update_stages(struct sched *s);
-/* Fails the stage. The first `why` becomes the scheduler's status. */
-void sched_fail_stage(struct sched *s, struct sched_stage *stage, enum sched_status why);
+/* ---- sched.c */
 
 /* Starts an attempt, or queues it if no slot is free there. It is a speculative copy if another
  * attempt of the task runs. */
 struct sched_attempt *sched_attempt_add(struct sched *s, struct sched_task *t, uint32_t executor);
-/* Removes the attempt from its task and from its executor. If it occupied a slot, the first queued
- * attempt gets the slot. The caller updates the task's state. */
-void sched_attempt_finish(struct sched *s, struct sched_attempt *a);
-
-/* Recomputes the executor's bucket. Call it after any change of its slots, queue, state or node. */
-void sched_executor_update_bucket(struct sched *s, uint32_t executor);
-/* The executor was added (true), or drains or is lost: counts it, its slots and its node. */
-void sched_executor_set_usable(struct sched *s, uint32_t executor, bool usable);
-/* Counts SCHED_TASK_ERROR failures in a row; a success resets them. */
-void sched_node_record_outcome(struct sched *s, uint32_t node, bool failed);
-void sched_node_set_excluded(struct sched *s, uint32_t node, bool excluded);
 /* It has usable executors and is not excluded, or all nodes are: the job then runs on bad nodes
  * rather than not at all. */
 bool sched_node_accepts_tasks(const struct sched *s, uint32_t node);
+
+/* ---- sched_placement.c */
+
+/* A task is done: its duration counts for the median of its stage. */
+void sched_record_duration(struct sched *s, const struct sched_attempt *a, uint64_t now_ns);
 
 #endif
