@@ -2,7 +2,6 @@
  * an error (commit.c). Runs actions. */
 #include "engine/driver/driver.h"
 
-#include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/event_log_listener.h"
@@ -10,14 +9,12 @@
 #include "engine/driver/transport.h"
 #include "engine/input/input.h"
 #include "engine/net/cluster.h"
-#include "engine/plan/stage_plan.h"
 
 #include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Sets the context's error if the job was interrupted or its deadline has passed. */
-static void driver_check_interrupt_or_timeout(struct driver *d)
+void driver_check_interrupt_or_timeout(struct driver *d)
 {
     int code = atomic_load(&d->interrupt);
     if (code != 0) error_set(driver_error(d), (enum glint_code)code, NULL, "the job was cancelled");
@@ -26,195 +23,173 @@ static void driver_check_interrupt_or_timeout(struct driver *d)
                   "the job exceeded its --timeout");
 }
 
-/* ---- `glint explain`: each action shows its stages, numbered and named as in a run. Except on
- * side files it is not run, and the job gets an empty result. What the job then does may differ
- * from a real run, so the plan shows which stages depend on an empty result. */
+/* ---- Messages to executors, other than tasks. Broadcasts, stage plans and map output locations
+ * are sent once to each executor, before the first task that needs them; small broadcasts, CANCEL
+ * and RELEASE are sent to all executors. */
 
-static_assert(PLAN_NONE == STAGE_NO_PARENT, "the parents of a step are those of its node");
-
-static void note_stage_plan(struct glint *g, const struct plan_stage *view, uint32_t partitions)
+static int send_message_to_executor(struct driver *d, uint32_t executor, struct message *m)
 {
-    struct plan_line l = {.used = 0};
-    plan_line_add(&l, "stage %u %s: %u", view->number, view->name, view->tasks);
-    if (view->tasks != partitions) plan_line_add(&l, " of %u", partitions);
-    glint_note(g, "%s task%s, input %s", l.text, partitions == 1 ? "" : "s", view->input);
-    for (uint32_t i = 0; i < view->step_count; i++) glint_note(g, "  %s", view->steps[i].text);
+    assert(!d->executors[executor].lost);
+    return d->transport.send(d->transport.arg, executor, m, driver_error(d));
 }
 
-/* Sets step->reads to the stages that the node reads from, in memory of the stage's arena. False:
- * out of memory. */
-static bool set_step_reads(struct stage_plan *s, const struct stage_node *n,
-                           const struct glint_rdd *rdd, bool root, struct plan_step *step)
+/* Sends a copy of `like`. A borrowed body is not copied: it lives as long as the job. */
+static int send_message_copy(struct driver *d, uint32_t executor, const struct message *like)
 {
-    const bool shuffled = stage_node_is_shuffle(n) && !root && rdd->stage > 0;
-    const bool unwritten = rdd != NULL && rdd->inputs != NULL && rdd->unsized;
-    const uint32_t count = shuffled ? 1 : unwritten ? rdd->inputs->unwritten_count : 0;
-    uint32_t *reads = arena_alloc(&s->memory, sizeof *reads * (count + 1));
-    if (reads == NULL) return false;
-    for (uint32_t i = 0; i < count; i++)
-        reads[i] = shuffled ? rdd->stage - 1 : rdd->inputs->unwritten[i]->stage;
-    step->reads = reads;
-    step->read_count = count;
-    return true;
-}
-
-/* Passes the stage to config.plan if it is set; else prints it as notes. */
-static int show_stage_plan(struct glint *g, struct stage_plan *s, struct plan_stage *view,
-                           uint32_t partitions)
-{
-    struct plan_step *steps = arena_alloc(&g->arena, sizeof *steps * s->node_count);
-    bool fits = steps != NULL;
-    for (uint32_t i = 0; fits && i < s->node_count; i++) {
-        const struct stage_node *n = &s->nodes[i];
-        const bool root = i + 1 == s->node_count;
-        struct plan_line line = {.used = 0};
-        plan_step_format(g, n, root, &line);
-        steps[i] = (struct plan_step){.text = arena_strdup(&g->arena, line.text),
-                                      .parents = {n->parents[0], n->parents[1]}};
-        fits = steps[i].text != NULL &&
-               set_step_reads(s, n, plan_find_rdd(g, n->rdd), root, &steps[i]);
+    struct message *m = message_create(like->type);
+    if (m == NULL) return error_no_memory(driver_error(d));
+    *m = *like;
+    if (!like->body_borrowed) m->body = (struct buffer){NULL, 0, 0};
+    if (!like->body_borrowed && !buffer_append(&m->body, like->body.data, like->body.size)) {
+        message_destroy(m);
+        return error_no_memory(driver_error(d));
     }
-    if (!fits) return error_no_memory(&g->error);
-    view->steps = steps;
-    view->step_count = s->node_count;
-    if (g->config.plan != NULL)
-        g->config.plan(g->config.plan_arg, view);
-    else
-        note_stage_plan(g, view, partitions);
+    return send_message_to_executor(d, executor, m);
+}
+
+/* Sends all broadcasts with an id above the last one sent. */
+static int send_broadcasts(struct driver *d, uint32_t executor)
+{
+    uint64_t sent = d->executors[executor].last_broadcast_sent, last = sent;
+    for (struct glint_broadcast *b = d->g->broadcasts; b != NULL && b->id > sent; b = b->next) {
+        struct message like = {.type = MSG_BROADCAST,
+                               .id = b->id,
+                               .body = {b->data, b->size, b->size},
+                               .body_borrowed = true};
+        int r = send_message_copy(d, executor, &like);
+        if (r != 0) return r;
+        if (b->id > last) last = b->id;
+    }
+    assert(last >= sent);
+    d->executors[executor].last_broadcast_sent = last;
     return 0;
 }
 
-/* Shows the stage that makes the map outputs of `shuffle`; NULL: the action's own stage. */
-static int explain_stage(const struct action *action, struct glint_rdd *shuffle, uint32_t number,
-                         const char *heading, uint32_t after)
+/* last_broadcast_sent is a single id, so a small broadcast cannot be sent ahead of a large one. */
+static bool has_unsent_large_broadcast(const struct driver *d, const struct executor_state *m)
 {
-    struct glint *g = action->rdd->g;
-    const struct glint_rdd *top = shuffle != NULL ? shuffle->parents[0] : action->rdd;
-    const bool chosen = shuffle == NULL && action->partitions != NULL;
-    char name[NAME_BYTES_MAX], input[TEXT_NUMBER_MAX] = "unknown";
-    struct stage_plan s;
-    if (!top->unsized) text_format_bytes(input, top->input_bytes);
-    int r = stage_plan_create(&s, shuffle != NULL ? NULL : action, shuffle);
-    if (r == 0) {
-        plan_format_stage_name(&s, name, sizeof name);
-        struct plan_stage view = {.number = number,
-                                  .tasks = chosen ? action->partition_count : top->partitions,
-                                  .name = arena_strdup(&g->arena, name),
-                                  .input = arena_strdup(&g->arena, input),
-                                  .action = shuffle == NULL ? heading : NULL,
-                                  .after = after};
-        r = view.name != NULL && view.input != NULL ? show_stage_plan(g, &s, &view, top->partitions)
-                                                    : error_no_memory(&g->error);
-    }
-    stage_plan_fini(&s);
+    const struct glint_broadcast *b = d->g->broadcasts;
+    while (b != NULL && b->id > m->last_broadcast_sent && b->size <= BROADCAST_PREFETCH_BYTES_MAX)
+        b = b->next;
+    return b != NULL && b->id > m->last_broadcast_sent;
+}
+
+/* Sends broadcasts of at most BROADCAST_PREFETCH_BYTES_MAX to all executors, so that they arrive
+ * while the driver plans the action. */
+static int send_small_broadcasts(struct driver *d)
+{
+    int r = 0;
+    for (uint32_t e = 0; e < d->executor_count && r == 0; e++)
+        if (!d->executors[e].lost && !has_unsent_large_broadcast(d, &d->executors[e]))
+            r = send_broadcasts(d, e);
     return r;
 }
 
-static void append_action_heading(struct plan_line *l, const struct action *action, bool skipped)
+/* Locations of a shuffle whose map tasks are all done: a stage is ready only then. */
+static int send_map_outputs(struct driver *d, uint32_t executor, uint32_t number)
 {
-    plan_line_add(l, "%s", action->op->name);
-    for (uint32_t i = 0; i < action->output_count; i++)
-        plan_line_add(l, "%s %s", i > 0 ? "," : "", action->outputs[i]);
-    if (action->output_count == 0)
-        plan_line_add(l, ", %s",
-                      !skipped           ? "run: it reads only side files"
-                      : action->internal ? "not run"
-                                         : "not run: returns an empty result");
+    const struct map_outputs *o = d->action_run->stages[number].map_outputs;
+    assert(o != NULL && map_outputs_is_complete(o));
+    struct message like = {.type = MSG_MAP_OUTPUTS, .id = o->shuffle};
+    int r = map_outputs_encode(o->locations, o->maps, &like.body, driver_error(d));
+    if (r == 0) r = send_message_copy(d, executor, &like);
+    buffer_fini(&like.body);
+    return r;
 }
 
-static void note_action_heading(struct glint *g, const char *heading)
+/* Once to each executor. */
+static int send_stage(struct driver *d, uint32_t executor, uint32_t number)
 {
-    glint_note(g, "%s", heading);
-    if (g->empty_results == 0) return;
-    struct plan_line l = {.used = 0};
-    plan_line_add_skipped(&l, "depends on", &g->empty);
-    if (g->empty_results > 1)
-        plan_line_add(&l, " and of %u earlier action%s", g->empty_results - 1,
-                      g->empty_results == 2 ? "" : "s");
-    glint_note(g, "%s", l.text);
+    const struct action_run *a = d->action_run;
+    bool *sent = &d->executors[executor].plan_sent[number];
+    const struct message like = {
+        .type = MSG_STAGE, .stage = a->first_stage + number, .body = a->stages[number].plan};
+    int r = *sent ? 0 : send_message_copy(d, executor, &like);
+    *sent = r == 0;
+    return r;
 }
 
-/* Called before an action is prepared: fails after EXPLAIN_ACTIONS_MAX actions without a result. */
-static int explain_start_action(struct driver *d, const struct action *action)
+int send_output_stage(struct driver *d)
 {
-    struct glint *g = d->g;
-    driver_check_interrupt_or_timeout(d);
-    if (context_failed(g)) return g->error.code;
-    /* A job that loops until a result satisfies it would never end: its results are all empty. */
-    if (g->empty_results < EXPLAIN_ACTIONS_MAX || !rdd_is_explain_only(action->rdd)) return 0;
-    return glint_abort(g, GLINT_E_PLAN_LIMIT, NULL,
-                       "%u actions returned no result: the job may be looping until it gets one",
-                       EXPLAIN_ACTIONS_MAX);
+    const struct action_run *a = d->action_run;
+    int r = 0;
+    if (a->commit_count == 0 || d->transport.local) return 0;
+    for (uint32_t e = 0; e < d->executor_count && r == 0; e++)
+        if (!d->executors[e].lost) r = send_stage(d, e, a->stage_count - 1);
+    return r;
 }
 
-/* Shows the plan of a prepared action, stage by stage. `skipped`: the action will not be run. */
-static int explain_action(struct driver *d, const struct action *action, bool skipped)
+/* Sends what the executor needs for a task of the stage and does not have: broadcasts, the stage's
+ * plan, the locations of the map outputs that it reads. */
+static int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t number)
 {
-    struct glint *g = d->g;
-    struct glint_rdd **shuffles;
-    uint32_t count;
-    const uint32_t after = g->empty_results > 0 ? g->empty.stage : PLAN_NONE;
-    struct plan_line heading = {.used = 0};
-    append_action_heading(&heading, action, skipped);
-    const char *shown = arena_strdup(&g->arena, heading.text);
-    if (shown == NULL) return error_no_memory(&g->error);
-    int r = plan_needed_shuffles(action->rdd, false, &shuffles, &count);
-    if (r == 0 && g->config.plan == NULL) note_action_heading(g, shown);
-    for (uint32_t i = 0; i < count && r == 0; i++) {
-        r = explain_stage(action, shuffles[i], plan_assign_stage_number(d, shuffles[i]), NULL,
-                          after);
-        shuffles[i]->explained = true; /* a later action that reads it does not show it again */
+    struct action_run *a = d->action_run;
+    struct executor_state *m = &d->executors[executor];
+    const struct stage_run *stage = &a->stages[number];
+    assert(!m->lost && m->plan_sent != NULL);
+    int r = send_broadcasts(d, executor);
+    if (r == 0) r = send_stage(d, executor, number);
+    /* Locations are sent again after a map output was lost and made again: the epoch differs. */
+    for (uint32_t i = 0; i < stage->parent_count && r == 0; i++) {
+        uint32_t parent = stage->parents[i], epoch = sched_map_output_epoch(a->sched, parent) + 1;
+        if (m->map_outputs_epoch_sent[parent] == epoch) continue;
+        r = send_map_outputs(d, executor, parent);
+        if (r == 0) m->map_outputs_epoch_sent[parent] = epoch;
     }
-    mem_free(shuffles);
-    /* An action that is run assigns the number of its own stage itself, so only predict it here. */
-    const uint32_t number = skipped ? plan_assign_stage_number(d, NULL) : d->stage_numbers_used;
-    if (r == 0) r = explain_stage(action, NULL, number, shown, after);
-    if (r != 0 || !skipped) return r;
-    g->skipped = (struct skipped_action){action->op, number};
-    for (uint32_t i = 0; i < action->output_count && r == 0; i++) {
-        const struct saved_output saved = {.path = path_from_file_url(action->outputs[i]),
-                                           .stage = number,
-                                           .parts = action->rdd->partitions};
-        /* Later actions may read it: they get a source of unknown size. */
-        r = context_add_saved_output(g, &saved);
-    }
-    if (r != 0) return r;
-    /* Only a result that the job sees can change what it does next. */
-    if (action->output_count > 0 || action->internal) return 0;
-    g->empty = g->skipped;
-    g->empty_results++;
-    return 0;
+    return r;
 }
 
-/* True for errors that the job itself reports about its data: a consequence of the empty result. A
- * wrong command line, a missing file or a plan that the engine rejects are not. */
-static bool is_error_of_empty_result(const struct glint *g)
+int send_kill_task(struct driver *d, const struct task_attempt *run, enum kill_mode which)
 {
-    const int status = glint_code_exit_status(g->error.code);
-    return g->aborted && g->error.code != GLINT_E_USAGE &&
-           (status == 1 || status == 64 || status == 65 || status == 70);
+    struct message like = {.type = MSG_KILL,
+                           .stage = d->action_run->first_stage + run->stage,
+                           .task = run->task,
+                           .attempt = run->attempt,
+                           .id = which};
+    return send_message_copy(d, run->executor, &like);
 }
 
-/* At the end of the job: notes what the plan could not show. Clears an error that is a consequence
- * of the empty results that explain gave to the job. */
-static void explain_finish_job(struct driver *d)
+static int send_message_to_all(struct driver *d, const struct message *like)
 {
-    struct glint *g = d->g;
-    struct glint_error *e = &g->error;
-    const uint32_t n = g->empty_results;
-    if (n == 0) return;
-    if (e->code == GLINT_OK) {
-        glint_note(g, "%u action%s not run: what the job does with %s may differ from this plan", n,
-                   n == 1 ? " was" : "s were", n == 1 ? "its result" : "their results");
-    } else if (is_error_of_empty_result(g)) {
-        glint_note(g, "the plan ends here: the job needs the result of %s (stage %u): %s",
-                   g->empty.by->name, g->empty.stage, e->cause);
-        *e = (struct glint_error){.code = GLINT_OK};
-    } else {
-        text_format(e->effect, sizeof e->effect,
-                    "the job got an empty result of %s (stage %u), which explain did not run",
-                    g->empty.by->name, g->empty.stage);
+    int r = 0;
+    for (uint32_t e = 0; e < d->executor_count && r == 0; e++)
+        if (!d->executors[e].lost) r = send_message_copy(d, e, like);
+    return r;
+}
+
+/* To all executors: cancel all tasks, or (false) accept tasks again. */
+static int send_cancel(struct driver *d, bool cancel)
+{
+    return send_message_to_all(d, &(struct message){.type = MSG_CANCEL, .id = cancel});
+}
+
+/* Executors free what enum free_kind says. Errors are ignored, as below. */
+static void send_free_of_data(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps)
+{
+    struct glint_error before = *driver_error(d);
+    const struct message like = {.type = MSG_FREE, .task = kind, .id = id, .partition = maps};
+    for (uint32_t e = 0; e < d->executor_count; e++) {
+        const struct executor_state *m = &d->executors[e];
+        if (!m->lost && (kind != FREE_BROADCAST || m->last_broadcast_sent >= id))
+            send_message_copy(d, e, &like);
     }
+    *driver_error(d) = before;
+}
+
+/* Executors free the running action's stages. Errors are ignored: a stage whose message could not
+ * be sent stays in the executor's memory until the job ends. */
+static void send_stage_release(struct driver *d)
+{
+    const struct action_run *a = d->action_run;
+    struct glint_error before = *driver_error(d); /* out of memory here is not the action's error */
+    for (uint32_t e = 0; e < d->executor_count; e++) {
+        if (d->executors[e].lost || d->executors[e].plan_sent == NULL) continue;
+        for (uint32_t i = 0; i < a->stage_count; i++)
+            if (d->executors[e].plan_sent[i])
+                send_message_copy(
+                    d, e, &(struct message){.type = MSG_RELEASE, .stage = a->first_stage + i});
+    }
+    *driver_error(d) = before;
 }
 
 /* ---- The end of an action while tasks still run: the driver cancels them and waits for them.

@@ -209,6 +209,9 @@ static inline struct glint_error *driver_error(struct driver *d)
     return &d->g->error;
 }
 
+/* Sets the context's error if the job was interrupted or its deadline has passed. */
+void driver_check_interrupt_or_timeout(struct driver *d);
+
 /* The RDD whose partitions the tasks of a stage compute. */
 static inline struct glint_rdd *stage_top_rdd(const struct action_run *a, uint32_t stage)
 {
@@ -255,24 +258,11 @@ void stage_runs_record_unfinished(struct driver *d);
 /* Finishes each stage whose tasks are all done, also a stage without tasks. */
 int stage_runs_finish_done_stages(struct driver *d);
 
-/* executor_conn.c: messages from the driver to executors. 0, or a code. */
-/* Sends what the executor needs for a task of the stage and does not have: broadcasts, the stage's
- * plan, the locations of the map outputs that it reads. */
-int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t stage);
-/* Sends broadcasts of at most BROADCAST_PREFETCH_BYTES_MAX to all executors, so that they arrive
- * while the driver plans the action. */
-int send_small_broadcasts(struct driver *d);
+/* driver.c: messages from the driver to executors. 0, or a code. */
 /* Sends the plan of the stage that writes the action's outputs to executors that do not have it:
  * they try to write. */
 int send_output_stage(struct driver *d);
 int send_kill_task(struct driver *d, const struct task_attempt *run, enum kill_mode which);
-/* To all executors: cancel all tasks, or (false) accept tasks again. */
-int send_cancel(struct driver *d, bool cancel);
-/* Executors free what enum free_kind says. Errors are ignored, as below. */
-void send_free_of_data(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps);
-/* Executors free the running action's stages. Errors are ignored: a stage whose message could not
- * be sent stays in the executor's memory until the job ends. */
-void send_stage_release(struct driver *d);
 
 /* executors.c */
 void executors_fini(struct driver *d);
@@ -318,10 +308,14 @@ void fetch_failures_on_executor_lost(struct driver *d, uint32_t executor);
  * mem_free, also on error. Returns 0, or NO_MEMORY. */
 int plan_needed_shuffles(struct glint_rdd *rdd, bool all, struct glint_rdd ***out,
                          uint32_t *out_count);
-/* The number of the stage that makes the map outputs of `shuffle`, assigned at the first call;
- * NULL: a new number, for an action's stage. */
-uint32_t plan_assign_stage_number(struct driver *d, struct glint_rdd *shuffle);
-/* "textFile..reduceByKey" */
-void plan_format_stage_name(const struct stage_plan *s, char *out, size_t capacity);
+
+/* stage_runs.c: `glint explain`. 0, or a code with the context's error set. */
+/* Called before an action is prepared: fails after EXPLAIN_ACTIONS_MAX actions without a result. */
+int explain_start_action(struct driver *d, const struct action *action);
+/* Shows the plan of a prepared action, stage by stage. `skipped`: the action will not be run. */
+int explain_action(struct driver *d, const struct action *action, bool skipped);
+/* At the end of the job: notes what the plan could not show. Clears an error that is a consequence
+ * of the empty results that explain gave to the job. */
+void explain_finish_job(struct driver *d);
 
 #endif
