@@ -13,7 +13,6 @@
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 struct driver_listener {
     struct driver_listener *next;
@@ -34,16 +33,8 @@ struct executor_conn *registration_find_executor(const struct cluster_transport 
 /* JOB: the job's options and the executor's number, always the first message to an executor. */
 static bool send_job_options(struct executor_conn *l, struct glint_error *error)
 {
-    const struct context_config *c = &l->r->g->config;
-    struct task_options options = {.line_bytes_max = c->line_bytes_max,
-                                   .result_bytes_max = c->result_bytes_max,
-                                   .skip_bad_rows = c->skip_bad_rows,
-                                   .bad_rows_max = c->bad_rows_max,
-                                   .no_sync = c->no_sync};
+    const struct task_options options = transport_task_options(&l->r->g->config);
     struct message m = {.type = MSG_JOB, .id = l->number};
-    /* Relative paths of the job refer to the driver's directory. If it was removed, only absolute
-     * paths work. */
-    if (getcwd(options.dir, sizeof options.dir) == NULL) options.dir[0] = '\0';
     int r = job_options_encode(&options, &m.body, error);
     if (r == 0) message_send(l->control, &m);
     buffer_fini(&m.body);

@@ -12,6 +12,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <unistd.h>
 #include <uv.h>
 
 struct local {
@@ -23,7 +24,7 @@ struct local {
     uv_timer_t timer;
     bool event_loop_init;
     pthread_mutex_t lock; /* guards the inbox */
-    struct message *first, *last;
+    struct message_queue inbox;
 };
 
 /* ---- Executor to driver */
@@ -32,14 +33,9 @@ struct local {
 static void local_transport_deliver(void *arg, struct message *m)
 {
     struct local *l = arg;
-    assert(m->next == NULL);
     assert(m->type == MSG_DONE || m->type == MSG_FAILED);
     pthread_mutex_lock(&l->lock);
-    if (l->last != NULL)
-        l->last->next = m;
-    else
-        l->first = m;
-    l->last = m;
+    message_queue_append(&l->inbox, m);
     pthread_mutex_unlock(&l->lock);
     uv_async_send(&l->arrived);
 }
@@ -60,15 +56,12 @@ static struct message *message_round_trip(struct message *m, struct glint_error 
 static void local_receive_messages(struct local *l, struct driver *driver)
 {
     pthread_mutex_lock(&l->lock);
-    struct message *m = l->first;
-    l->first = l->last = NULL;
+    struct message_queue arrived = l->inbox;
+    l->inbox = (struct message_queue){NULL, NULL};
     pthread_mutex_unlock(&l->lock);
-    while (m != NULL) {
-        struct message *next = m->next;
-        m->next = NULL;
+    for (struct message *m; (m = message_queue_pop(&arrived)) != NULL;) {
         if (l->g->config.encode_messages) m = message_round_trip(m, &l->g->error);
         driver_on_message(driver, 0, m);
-        m = next;
     }
 }
 
@@ -122,10 +115,7 @@ static void local_transport_destroy(void *arg)
         return;
     }
     executor_destroy(l->executor);
-    for (struct message *m = l->first, *next; m != NULL; m = next) {
-        next = m->next;
-        message_destroy(m);
-    }
+    message_queue_fini(&l->inbox);
     if (l->event_loop_init) {
         uv_close((uv_handle_t *)&l->arrived, NULL);
         uv_close((uv_handle_t *)&l->timer, NULL);
@@ -147,22 +137,30 @@ static int start_local_loop(struct local *l, struct glint_error *error)
     return 0;
 }
 
+struct task_options transport_task_options(const struct context_config *c)
+{
+    struct task_options options = {.line_bytes_max = c->line_bytes_max,
+                                   .result_bytes_max = c->result_bytes_max,
+                                   .skip_bad_rows = c->skip_bad_rows,
+                                   .bad_rows_max = c->bad_rows_max,
+                                   .no_sync = c->no_sync};
+    if (getcwd(options.dir, sizeof options.dir) == NULL) options.dir[0] = '\0';
+    return options;
+}
+
 static int start_local_executor(struct local *l, struct glint_error *error)
 {
     const struct context_config *c = &l->g->config;
     struct executor_config config = {.slots = c->slots,
-                                     .options = {.memory_bytes = c->memory_bytes / c->slots,
-                                                 .line_bytes_max = c->line_bytes_max,
-                                                 .result_bytes_max = c->result_bytes_max,
-                                                 .skip_bad_rows = c->skip_bad_rows,
-                                                 .bad_rows_max = c->bad_rows_max,
-                                                 .no_sync = c->no_sync,
-                                                 .allow_commands = true,
-                                                 .work_dir = l->work_dir.path},
+                                     .options = transport_task_options(c),
                                      .registry = c,
                                      .env = c->env,
                                      .deliver = local_transport_deliver,
                                      .deliver_arg = l};
+    config.options.memory_bytes = c->memory_bytes / c->slots;
+    config.options.dir[0] = '\0'; /* paths are relative to this process's directory */
+    config.options.allow_commands = true;
+    config.options.work_dir = l->work_dir.path;
     l->executor = executor_create(&config, error);
     return l->executor != NULL ? 0 : error->code;
 }

@@ -11,15 +11,14 @@
 
 #include <assert.h>
 #include <string.h>
-#include <unistd.h>
 
 struct stage_transport {
     struct glint *g;
     struct stage_session *session;
     struct transport inner;
-    struct message *first, *last; /* TASKs to answer */
-    uint32_t actions;             /* actions for another engine so far */
-    bool answering;               /* `results` are those of the action `number` */
+    struct message_queue tasks; /* to answer */
+    uint32_t actions;           /* actions for another engine so far */
+    bool answering;             /* `results` are those of the action `number` */
     uint32_t number;
     struct stage_results results;
     bool counted;              /* its counters were passed on */
@@ -143,13 +142,8 @@ static int write_session_file(struct stage_transport *t, struct glint_slice acti
 {
     const struct stage_session *s = t->session;
     const struct context_config *c = &t->g->config;
-    struct task_options options = {.line_bytes_max = c->line_bytes_max,
-                                   .result_bytes_max = c->result_bytes_max,
-                                   .memory_bytes = c->memory_bytes / c->slots,
-                                   .skip_bad_rows = c->skip_bad_rows,
-                                   .bad_rows_max = c->bad_rows_max,
-                                   .no_sync = c->no_sync};
-    if (getcwd(options.dir, sizeof options.dir) == NULL) options.dir[0] = '\0';
+    struct task_options options = transport_task_options(c);
+    options.memory_bytes = c->memory_bytes / c->slots;
     /* Each action of a job has an id of its own, which follows that of the one before. */
     const struct stage_file_head head = {.id = s->file != NULL ? s->file->id + 1 : t->g->job_id,
                                          .words = s->words,
@@ -276,10 +270,6 @@ static void deliver_task_outcome(struct stage_transport *t, struct driver *drive
 {
     struct message *m = task->outcome;
     task->outcome = NULL;
-    m->stage = task->stage;
-    m->task = task->task;
-    m->attempt = task->attempt;
-    m->partition = task->partition;
     if (t->cancelled || t->g->error.code != GLINT_OK || fill_done_message(t, task, m) != 0) {
         m->type = MSG_FAILED;
         error_set(m->error, GLINT_E_INTERRUPTED, NULL, "the job ends");
@@ -304,26 +294,19 @@ static int stage_transport_send(void *arg, uint32_t executor, struct message *m,
     if (m->type == MSG_CANCEL) t->cancelled = m->id != 0;
     if (m->type != MSG_TASK || runs_in_this_process(t))
         return t->inner.send(t->inner.arg, executor, m, error);
-    assert(m->next == NULL);
     /* Allocated here: later, the driver could not be told. */
-    m->outcome = message_create(MSG_FAILED);
-    if (m->outcome != NULL) m->outcome->error = mem_zalloc(sizeof *m->outcome->error);
-    if (m->outcome == NULL || m->outcome->error == NULL) {
+    if (!message_create_outcome(m)) {
         message_destroy(m);
         return error_no_memory(error);
     }
-    if (t->last != NULL)
-        t->last->next = m;
-    else
-        t->first = m;
-    t->last = m;
+    message_queue_append(&t->tasks, m);
     return 0;
 }
 
 static void stage_transport_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
 {
     struct stage_transport *t = arg;
-    if (t->first == NULL) {
+    if (t->tasks.first == NULL) {
         t->inner.wait(t->inner.arg, driver, deadline_ns);
         return;
     }
@@ -333,14 +316,11 @@ static void stage_transport_wait(void *arg, struct driver *driver, uint64_t dead
         t->number = number;
         if (t->g->error.code == GLINT_OK) start_foreign_action(t);
     }
-    struct message *m = t->first;
-    t->first = t->last = NULL;
-    while (m != NULL) {
-        struct message *next = m->next;
-        m->next = NULL;
+    struct message_queue tasks = t->tasks;
+    t->tasks = (struct message_queue){NULL, NULL};
+    for (struct message *m; (m = message_queue_pop(&tasks)) != NULL;) {
         deliver_task_outcome(t, driver, m);
         message_destroy(m);
-        m = next;
     }
 }
 
@@ -354,10 +334,7 @@ static void stage_transport_destroy(void *arg)
 {
     struct stage_transport *t = arg;
     t->inner.destroy(t->inner.arg);
-    for (struct message *m = t->first, *next; m != NULL; m = next) {
-        next = m->next;
-        message_destroy(m);
-    }
+    message_queue_fini(&t->tasks);
     stage_results_fini(&t->results);
     buffer_fini(&t->input);
     mem_free(t->lines);

@@ -41,6 +41,10 @@ struct transport {
     void *arg;
 };
 
+/* The options of tasks that are the job's, and not those of an executor. Relative paths of the job
+ * refer to the driver's directory; if it was removed, only absolute paths work. */
+struct task_options transport_task_options(const struct context_config *c);
+
 /* local_transport.c: one executor in this process. */
 /* Starts the executor, number 0. Returns 0, or a code with the context's error set. */
 int local_transport_create(struct glint *g, struct transport *out);

@@ -348,7 +348,7 @@ struct executor {
     struct worker_parents workers;
     pthread_mutex_t lock; /* guards the fields below */
     uint32_t idle;        /* slots waiting for work, without those already woken */
-    struct message *first, *last;
+    struct message_queue tasks;
     uint64_t last_attempt;
     bool cancelled, ending;
     uint32_t started;
@@ -419,23 +419,12 @@ static void task_prepare(struct slot *slot, const struct message *m)
     t->counters.used = COUNT_BUILT_IN;
 }
 
-static struct message *pop_task(struct executor *e)
-{
-    struct message *m = e->first;
-    if (m == NULL) return NULL;
-    e->first = m->next;
-    assert(e->last != NULL);
-    if (e->first == NULL) e->last = NULL;
-    m->next = NULL;
-    return m;
-}
-
 static struct message *wait_for_task(struct slot *slot)
 {
     struct executor *e = slot->executor;
     arena_reset(&slot->task.arena, SLOT_ARENA_KEEP_BYTES);
     pthread_mutex_lock(&e->lock);
-    while (e->first == NULL && !e->ending) {
+    while (e->tasks.first == NULL && !e->ending) {
         e->idle++;
         pthread_mutex_unlock(&e->lock);
         /* Wait without the lock: receive_task_message needs it to queue a task. A slot that was
@@ -444,7 +433,7 @@ static struct message *wait_for_task(struct slot *slot)
         pipe_semaphore_wait(&e->work);
         pthread_mutex_lock(&e->lock);
     }
-    struct message *m = pop_task(e);
+    struct message *m = message_queue_pop(&e->tasks);
     /* A new id per task, so that cancelling the fetches of one attempt never affects the next task
      * of this slot. */
     slot->attempt_id = ++e->last_attempt;
@@ -556,25 +545,14 @@ struct executor *executor_create(const struct executor_config *config, struct gl
 /* The outcome is allocated before the task is queued, so that every queued TASK gets a response. */
 static int receive_task_message(struct executor *e, struct message *m, struct glint_error *error)
 {
-    assert(m->outcome == NULL && m->next == NULL);
-    m->outcome = message_create(MSG_FAILED);
-    if (m->outcome != NULL) m->outcome->error = mem_zalloc(sizeof *m->outcome->error);
-    if (m->outcome == NULL || m->outcome->error == NULL) {
+    if (!message_create_outcome(m)) {
         message_destroy(m);
         return error_no_memory(error);
     }
-    m->outcome->stage = m->stage;
-    m->outcome->task = m->task;
-    m->outcome->attempt = m->attempt;
-    m->outcome->partition = m->partition;
     atomic_fetch_add(&e->unfinished, 1);
     pthread_mutex_lock(&e->lock);
-    assert(!e->ending && m->next == NULL);
-    if (e->last != NULL)
-        e->last->next = m;
-    else
-        e->first = m;
-    e->last = m;
+    assert(!e->ending);
+    message_queue_append(&e->tasks, m);
     bool wake_one = e->idle > 0;
     /* Counted here and not by the slot: two tasks in a row must wake two slots. */
     if (wake_one) e->idle--;
@@ -591,7 +569,7 @@ static bool is_same_attempt(const struct message *a, const struct message *b)
 /* Removes the attempt from the queue and returns it; NULL: not queued. */
 static struct message *remove_queued(struct executor *e, const struct message *kill)
 {
-    struct message *before = NULL, *m = e->first;
+    struct message *before = NULL, *m = e->tasks.first;
     while (m != NULL && !is_same_attempt(m, kill)) {
         before = m;
         m = m->next;
@@ -600,8 +578,8 @@ static struct message *remove_queued(struct executor *e, const struct message *k
     if (before != NULL)
         before->next = m->next;
     else
-        e->first = m->next;
-    if (e->last == m) e->last = before;
+        e->tasks.first = m->next;
+    if (e->tasks.last == m) e->tasks.last = before;
     m->next = NULL;
     return m;
 }
@@ -825,10 +803,7 @@ void executor_destroy(struct executor *e)
     cancel_running_tasks(e);
     for (uint32_t i = 0; i < e->started; i++) pthread_join(e->slots[i].thread, NULL);
     worker_parents_fini(&e->workers);
-    for (struct message *m = e->first, *next; m != NULL; m = next) {
-        next = m->next;
-        message_destroy(m);
-    }
+    message_queue_fini(&e->tasks);
     store_destroy(e->store);
     block_store_destroy(e->blocks);
     pipe_semaphore_close(&e->work);

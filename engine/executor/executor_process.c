@@ -33,10 +33,9 @@
 void executor_outbox_add(void *arg, struct message *m)
 {
     struct executor_process *c = arg;
-    assert(m->next == NULL && (m->type == MSG_DONE || m->type == MSG_FAILED));
+    assert(m->type == MSG_DONE || m->type == MSG_FAILED);
     pthread_mutex_lock(&c->lock);
-    *c->last_outcome = m;
-    c->last_outcome = &m->next;
+    message_queue_append(&c->outbox, m);
     pthread_mutex_unlock(&c->lock);
     uv_async_send(&c->outcome_added);
 }
@@ -44,12 +43,7 @@ void executor_outbox_add(void *arg, struct message *m)
 static struct message *executor_outbox_pop(struct executor_process *c)
 {
     pthread_mutex_lock(&c->lock);
-    struct message *m = c->first;
-    if (m != NULL) {
-        c->first = m->next;
-        if (c->first == NULL) c->last_outcome = &c->first;
-        m->next = NULL;
-    }
+    struct message *m = message_queue_pop(&c->outbox);
     pthread_mutex_unlock(&c->lock);
     return m;
 }
@@ -57,11 +51,13 @@ static struct message *executor_outbox_pop(struct executor_process *c)
 static bool executor_outbox_is_empty(struct executor_process *c)
 {
     pthread_mutex_lock(&c->lock);
-    bool empty = c->first == NULL;
+    bool empty = c->outbox.first == NULL;
     pthread_mutex_unlock(&c->lock);
     return empty;
 }
 
+/* Sends outcomes while the connection has room. Returns when to call it again; UINT64_MAX: all
+ * sent. */
 static uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
 {
     /* A frame is queued only below WINDOW_BYTES, so the largest one still fits. */
@@ -79,13 +75,6 @@ static uint64_t executor_outbox_send(struct executor_process *c, uint64_t now)
         message_destroy(m);
     }
     return UINT64_MAX;
-}
-
-/* Sends outcomes while the connection has room. Returns when to call it again; UINT64_MAX: all
- * sent. */
-static void executor_outbox_fini(struct executor_process *c)
-{
-    for (struct message *m; (m = executor_outbox_pop(c)) != NULL;) message_destroy(m);
 }
 
 /* ---- Connections accepted on an executor's port: of other executors of the job, which may only
@@ -399,7 +388,6 @@ static int executor_process_init(struct executor_process *c, struct env *env,
                                    .phase = PROCESS_WAITING,
                                    .redial_at_ns = UINT64_MAX,
                                    .work_dir = {.lock = LOCKED_DIR_NONE}};
-    c->last_outcome = &c->first;
     if (event_loop_init(&c->loop, env, error) != 0) return error->code;
     pthread_mutex_init(&c->lock, NULL);
     deadline_init(&c->timer, &c->loop, on_process_timer, c);
@@ -482,7 +470,7 @@ static int executor_process_run_loop(struct executor_process *c)
     fetch_server_destroy(c->fetch_server);
     broadcast_client_destroy(c->broadcasts);
     executor_destroy(c->executor);
-    executor_outbox_fini(c);
+    message_queue_fini(&c->outbox);
     net_fini(&c->net);
     work_dir_close(&c->work_dir);
     pthread_mutex_destroy(&c->lock);

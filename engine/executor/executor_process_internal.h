@@ -73,8 +73,8 @@ struct executor_process {
     struct fetch_server *fetch_server;
     struct message *cancel; /* preallocated: ending must not fail */
 
-    pthread_mutex_t lock;                  /* guards the outbox */
-    struct message *first, **last_outcome; /* outcomes not sent yet */
+    pthread_mutex_t lock;        /* guards the outbox */
+    struct message_queue outbox; /* outcomes not sent yet */
 };
 
 static inline uint64_t executor_process_now(const struct executor_process *c)

@@ -26,6 +26,48 @@ void message_destroy(struct message *m)
     mem_free(m);
 }
 
+bool message_create_outcome(struct message *task)
+{
+    assert(task->outcome == NULL);
+    struct message *m = task->outcome = message_create(MSG_FAILED);
+    if (m == NULL) return false;
+    m->error = mem_zalloc(sizeof *m->error);
+    m->stage = task->stage;
+    m->task = task->task;
+    m->attempt = task->attempt;
+    m->partition = task->partition;
+    return m->error != NULL;
+}
+
+/* ---- Queues */
+
+void message_queue_append(struct message_queue *q, struct message *m)
+{
+    assert(m->next == NULL);
+    if (q->last != NULL)
+        q->last->next = m;
+    else
+        q->first = m;
+    q->last = m;
+}
+
+struct message *message_queue_pop(struct message_queue *q)
+{
+    struct message *m = q->first;
+    if (m == NULL) return NULL;
+    q->first = m->next;
+    if (q->first == NULL) q->last = NULL;
+    m->next = NULL;
+    return m;
+}
+
+void message_queue_fini(struct message_queue *q)
+{
+    for (struct message *m; (m = message_queue_pop(q)) != NULL;) message_destroy(m);
+}
+
+/* ---- Encoding */
+
 /* Followed by the body, the counters, the cached blocks and the error. */
 static const struct payload_format message_format = {
     .fields = {FIELD_NUMBER(struct message, type, 1, MSG_TYPES_END - 1),

@@ -82,6 +82,18 @@ struct message {
 struct message *message_create(enum message_type type); /* NULL when out of memory */
 /* Frees it with its body (unless borrowed), counters, error and outcome. NULL is allowed. */
 void message_destroy(struct message *m);
+/* Sets task->outcome to a FAILED of the same attempt, with memory for its error. False: out of
+ * memory. */
+bool message_create_outcome(struct message *task);
+
+/* Messages in order of arrival; zeros are an empty queue. */
+struct message_queue {
+    struct message *first, *last;
+};
+void message_queue_append(struct message_queue *q, struct message *m); /* takes ownership */
+struct message *message_queue_pop(struct message_queue *q);            /* NULL: it is empty */
+void message_queue_fini(struct message_queue *q); /* destroys the messages that are left */
+
 /* Writes the encoded message to the empty *out. Returns 0 or NO_MEMORY. */
 int message_encode(const struct message *m, struct buffer *out, struct glint_error *error);
 /* Encodes the message and sends it with conn_send_encoded. Loop thread only. */
