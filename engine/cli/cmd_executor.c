@@ -134,27 +134,25 @@ static bool put_executor_metrics(void *arg, struct buffer *out)
     ask_daemon_status(p);
     const struct daemon_status *s = &p->status;
     const struct job_sums sums = sum_job_status(s);
-    return p->why.code == GLINT_OK &&
-           web_put_metric(out, "glint_executor_slots", false, NULL, "Tasks that run at a time.",
-                          s->slots) &&
-           web_put_metric(out, "glint_executor_tasks_running", false, NULL,
-                          "Attempts that run now.", sums.tasks_running) &&
-           web_put_metric(out, "glint_executor_jobs_running", false, NULL,
-                          "Jobs that have an executor process here.", sums.jobs_running) &&
-           web_put_metric(out, "glint_executor_jobs_queued", false, NULL, "Jobs that wait for one.",
-                          s->job_count - sums.jobs_running) &&
-           web_put_metric(out, "glint_executor_memory_bytes", false, "bytes",
-                          "Resident memory of the executor processes.", sums.memory_bytes) &&
-           web_put_metric(out, "glint_executor_memory_max_bytes", false, "bytes",
-                          "Memory for tasks, all slots together.", s->memory_bytes) &&
-           web_put_metric(out, "glint_executor_heartbeat_age_seconds", false, "seconds",
-                          "Time since the last heartbeat of a driver, the longest.",
-                          sums.heartbeat_age_ns / SECOND_NS) &&
-           web_put_metric(out, "glint_executor_uptime_seconds", false, "seconds",
-                          "Time since the daemon has started.", s->uptime_ns / SECOND_NS) &&
-           web_put_metric(out, "glint_executor_draining", false, NULL, "1: it takes no more jobs.",
-                          s->draining) &&
-           web_metrics_end(out);
+    const struct web_metric rows[] = {
+        {"glint_executor_slots", false, NULL, "Tasks that run at a time.", s->slots},
+        {"glint_executor_tasks_running", false, NULL, "Attempts that run now.", sums.tasks_running},
+        {"glint_executor_jobs_running", false, NULL, "Jobs that have an executor process here.",
+         sums.jobs_running},
+        {"glint_executor_jobs_queued", false, NULL, "Jobs that wait for one.",
+         s->job_count - sums.jobs_running},
+        {"glint_executor_memory_bytes", false, "bytes",
+         "Resident memory of the executor processes.", sums.memory_bytes},
+        {"glint_executor_memory_max_bytes", false, "bytes", "Memory for tasks, all slots together.",
+         s->memory_bytes},
+        {"glint_executor_heartbeat_age_seconds", false, "seconds",
+         "Time since the last heartbeat of a driver, the longest.",
+         sums.heartbeat_age_ns / SECOND_NS},
+        {"glint_executor_uptime_seconds", false, "seconds", "Time since the daemon has started.",
+         s->uptime_ns / SECOND_NS},
+        {"glint_executor_draining", false, NULL, "1: it takes no more jobs.", s->draining},
+    };
+    return p->why.code == GLINT_OK && web_put_metrics(out, rows, sizeof rows / sizeof rows[0]);
 }
 
 /* An executor has no jobs of its own. */

@@ -438,6 +438,15 @@ static void put_task_failures(struct json *out, const struct job_model *m)
     job_put_value(out, NULL, m->failures);
 }
 
+/* An object with the event's fields, under other names. */
+static void put_event_fields(struct json *out, const json_t *event, const char *const (*fields)[2],
+                             size_t count)
+{
+    json_begin(out, NULL, '{');
+    for (size_t k = 0; k < count; k++) put_event_field(out, fields[k][0], event, fields[k][1]);
+    json_end(out, '}');
+}
+
 /* Of jobs that build or read Bloom filters. */
 static void put_filter_reports(struct json *out, const struct job_model *m)
 {
@@ -457,10 +466,8 @@ static void put_filter_reports(struct json *out, const struct job_model *m)
     {
         if (!job_event_is(o, "report") || strcmp(job_event_text(o, "name"), "filter") != 0)
             continue;
-        json_begin(out, NULL, '{');
-        for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
-            put_event_field(out, fields[k][0], json_object_get(o, "fields"), fields[k][1]);
-        json_end(out, '}');
+        put_event_fields(out, json_object_get(o, "fields"), fields,
+                         sizeof fields / sizeof fields[0]);
     }
     json_end(out, ']');
 }
@@ -480,10 +487,7 @@ static void put_cached_rdds(struct json *out, const struct job_model *m)
     json_begin(out, NULL, '[');
     json_array_foreach(json_object_get(m->storage, "rdds"), i, o)
     {
-        json_begin(out, NULL, '{');
-        for (size_t k = 0; k < sizeof fields / sizeof fields[0]; k++)
-            put_event_field(out, fields[k][0], o, fields[k][1]);
-        json_end(out, '}');
+        put_event_fields(out, o, fields, sizeof fields / sizeof fields[0]);
     }
     json_end(out, ']');
 }
@@ -531,19 +535,17 @@ static bool append_metric_text(struct buffer *out, const char *format, ...)
     return size >= 0 && (size_t)size < sizeof text && buffer_append(out, text, (uint64_t)size);
 }
 
-bool web_put_metric(struct buffer *out, const char *name, bool counter, const char *unit,
-                    const char *help, uint64_t value)
+bool web_put_metrics(struct buffer *out, const struct web_metric *rows, size_t count)
 {
-    return append_metric_text(out, "# TYPE %s %s\n", name, counter ? "counter" : "gauge") &&
-           (unit == NULL || append_metric_text(out, "# UNIT %s %s\n", name, unit)) &&
-           append_metric_text(out, "# HELP %s %s\n", name, help) &&
-           append_metric_text(out, "%s%s %llu\n", name, counter ? "_total" : "",
-                              (unsigned long long)value);
-}
-
-bool web_metrics_end(struct buffer *out)
-{
-    return append_metric_text(out, "# EOF\n");
+    bool kept = true;
+    for (const struct web_metric *r = rows; r < rows + count && kept; r++)
+        kept =
+            append_metric_text(out, "# TYPE %s %s\n", r->name, r->counter ? "counter" : "gauge") &&
+            (r->unit == NULL || append_metric_text(out, "# UNIT %s %s\n", r->name, r->unit)) &&
+            append_metric_text(out, "# HELP %s %s\n", r->name, r->help) &&
+            append_metric_text(out, "%s%s %llu\n", r->name, r->counter ? "_total" : "",
+                               (unsigned long long)r->value);
+    return kept && append_metric_text(out, "# EOF\n");
 }
 
 static uint64_t sum_job_counter(const struct job_model *m, const char *name)
@@ -615,45 +617,34 @@ static bool put_job_info_metric(struct buffer *out, const struct job_model *m)
 bool web_metrics(struct buffer *out, const struct job_model *m)
 {
     const struct job_totals t = job_model_totals(m);
-    return put_job_info_metric(out, m) &&
-           web_put_metric(out, "glint_tasks_running", false, NULL, "Attempts that run now.",
-                          t.active) &&
-           web_put_metric(out, "glint_tasks_queued", false, NULL,
-                          "Tasks of the stages that started, which neither run nor are done.",
-                          t.pending) &&
-           web_put_metric(out, "glint_tasks_done", true, NULL, "Attempts that succeeded.",
-                          t.done) &&
-           web_put_metric(out, "glint_tasks_failed", true, NULL, "Attempts that failed.",
-                          t.failed) &&
-           web_put_metric(out, "glint_tasks_killed", true, NULL, "Attempts that were killed.",
-                          t.killed) &&
-           web_put_metric(out, "glint_tasks_lost", true, NULL, "Attempts lost with their executor.",
-                          t.lost) &&
-           web_put_metric(out, "glint_retries", true, NULL, "Tasks that had to run again.",
-                          m->retries) &&
-           web_put_metric(out, "glint_executors_lost", true, NULL, "Executors that were lost.",
-                          m->lost_executors) &&
-           web_put_metric(out, "glint_slots", false, NULL, "Slots of all executors.",
-                          job_model_slots(m)) &&
-           web_put_metric(out, "glint_executors_memory_bytes", false, "bytes",
-                          "Resident memory of the executors, by their heartbeats.",
-                          sum_executor_memory(m)) &&
-           web_put_metric(out, "glint_stages_started", true, NULL, "Stages that started.",
-                          m->stage_count) &&
-           web_put_metric(out, "glint_read_bytes", true, "bytes", "Bytes of input read.",
-                          sum_job_counter(m, "bytes read")) &&
-           web_put_metric(out, "glint_read_rows", true, NULL, "Rows of input read.",
-                          sum_job_counter(m, "rows read")) &&
-           web_put_metric(out, "glint_written_bytes", true, "bytes", "Bytes of output written.",
-                          sum_job_counter(m, "bytes written")) &&
-           web_put_metric(out, "glint_shuffle_bytes", true, "bytes", "Bytes of map outputs.",
-                          sum_job_counter(m, "map output bytes")) &&
-           web_put_metric(out, "glint_spill_bytes", true, "bytes", "Bytes spilled to disk.",
-                          sum_job_counter(m, "spill bytes")) &&
-           web_put_metric(out, "glint_cached_memory_bytes", false, "bytes",
-                          "Blocks of persisted RDDs in memory.",
-                          sum_cached_bytes(m, "memory_bytes")) &&
-           web_put_metric(out, "glint_cached_disk_bytes", false, "bytes",
-                          "Blocks of persisted RDDs on disk.", sum_cached_bytes(m, "disk_bytes")) &&
-           put_fetch_wait_metric(out, m) && web_metrics_end(out);
+    const struct web_metric rows[] = {
+        {"glint_tasks_running", false, NULL, "Attempts that run now.", t.active},
+        {"glint_tasks_queued", false, NULL,
+         "Tasks of the stages that started, which neither run nor are done.", t.pending},
+        {"glint_tasks_done", true, NULL, "Attempts that succeeded.", t.done},
+        {"glint_tasks_failed", true, NULL, "Attempts that failed.", t.failed},
+        {"glint_tasks_killed", true, NULL, "Attempts that were killed.", t.killed},
+        {"glint_tasks_lost", true, NULL, "Attempts lost with their executor.", t.lost},
+        {"glint_retries", true, NULL, "Tasks that had to run again.", m->retries},
+        {"glint_executors_lost", true, NULL, "Executors that were lost.", m->lost_executors},
+        {"glint_slots", false, NULL, "Slots of all executors.", job_model_slots(m)},
+        {"glint_executors_memory_bytes", false, "bytes",
+         "Resident memory of the executors, by their heartbeats.", sum_executor_memory(m)},
+        {"glint_stages_started", true, NULL, "Stages that started.", m->stage_count},
+        {"glint_read_bytes", true, "bytes", "Bytes of input read.",
+         sum_job_counter(m, "bytes read")},
+        {"glint_read_rows", true, NULL, "Rows of input read.", sum_job_counter(m, "rows read")},
+        {"glint_written_bytes", true, "bytes", "Bytes of output written.",
+         sum_job_counter(m, "bytes written")},
+        {"glint_shuffle_bytes", true, "bytes", "Bytes of map outputs.",
+         sum_job_counter(m, "map output bytes")},
+        {"glint_spill_bytes", true, "bytes", "Bytes spilled to disk.",
+         sum_job_counter(m, "spill bytes")},
+        {"glint_cached_memory_bytes", false, "bytes", "Blocks of persisted RDDs in memory.",
+         sum_cached_bytes(m, "memory_bytes")},
+        {"glint_cached_disk_bytes", false, "bytes", "Blocks of persisted RDDs on disk.",
+         sum_cached_bytes(m, "disk_bytes")},
+    };
+    return put_job_info_metric(out, m) && put_fetch_wait_metric(out, m) &&
+           web_put_metrics(out, rows, sizeof rows / sizeof rows[0]);
 }

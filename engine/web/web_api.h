@@ -17,11 +17,16 @@ unsigned web_api_part(struct json *out, const struct job_model *m, const char *n
 unsigned web_api_error(struct json *out, unsigned status, const char *text);
 /* False when out of memory. */
 bool web_metrics(struct buffer *out, const struct job_model *m);
-/* Appends one metric with one value; a counter's name gets _total. `unit` NULL: none. Return false
- * when out of memory. */
-bool web_put_metric(struct buffer *out, const char *name, bool counter, const char *unit,
-                    const char *help, uint64_t value);
-bool web_metrics_end(struct buffer *out);
+/* A metric with one value; a counter's name gets _total. */
+struct web_metric {
+    const char *name;
+    bool counter;
+    const char *unit; /* NULL: none */
+    const char *help;
+    uint64_t value;
+};
+/* Appends the last metrics of an answer. Returns false when out of memory. */
+bool web_put_metrics(struct buffer *out, const struct web_metric *rows, size_t count);
 /* A value of `query` from 0 to max; `absent` if it is not given. False: it is not such a number. */
 bool web_parse_count(const char *text, uint64_t absent, uint64_t max, uint64_t *out);
 
