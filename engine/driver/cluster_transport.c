@@ -18,7 +18,7 @@
 #include "engine/base/thread.h"
 #include "engine/driver/cluster_transport_internal.h"
 #include "engine/net/net_init.h"
-#include "engine/transfer/broadcast_block.h"
+#include "engine/transfer/broadcast_client.h"
 #include "engine/transfer/broadcast_tracker.h"
 
 #include <assert.h>

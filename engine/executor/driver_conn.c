@@ -5,107 +5,13 @@
  * A scheduler such as Slurm starts processes in any order, so a driver that does not listen yet is
  * dialled again, with growing backoff, for start_ms. A process that a daemon started has a driver
  * that listens: it gives up after DIALS_MAX failures. */
-#include "engine/executor/driver_conn.h"
-
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/executor/executor_process_internal.h"
-#include "engine/executor/store.h"
 #include "engine/net/net_init.h"
 
 #include <assert.h>
 #include <string.h>
-
-/* ---- References on the store's map outputs and results are held while they are
- * sent; small parts are copied to the response to GET_INDEX. */
-
-/* The index entry of each requested map output's segment, and the small segments themselves while
- * there is room. */
-static void find_map_output_index(void *arg, const struct get_request *g, struct fetch_found *out,
-                                  struct glint_error *why)
-{
-    struct buffer bytes = {NULL, 0, 0};
-    uint64_t room = g->size;
-    uint32_t acquired = 0;
-    struct index_entry *entries = mem_alloc(g->map_count * sizeof *entries);
-    const struct run **runs = mem_alloc(g->map_count * sizeof *runs);
-    if (entries == NULL || runs == NULL) error_no_memory(why);
-    for (uint32_t i = 0; why->code == GLINT_OK && i < g->map_count; i++) {
-        const struct run *run = store_acquire_map_output(arg, g->id, g->maps[i][0], g->maps[i][1]);
-        if (run != NULL) runs[acquired++] = run;
-        entries[i] = index_entry_create(run, g->partition, &room);
-    }
-    if (why->code == GLINT_OK) map_output_index_encode(entries, g->map_count, &bytes, why);
-    while (acquired > 0) store_release(arg, runs[--acquired]);
-    mem_free(runs);
-    mem_free(entries);
-    if (why->code != GLINT_OK) buffer_fini(&bytes);
-    *out = (struct fetch_found){.bytes = {bytes.data, bytes.size}, .ref = bytes.data};
-}
-
-static void release_index_bytes(void *arg, void *ref)
-{
-    (void)arg;
-    mem_free(ref);
-}
-
-static void find_map_output(void *arg, const struct get_request *g, struct fetch_found *out,
-                            struct glint_error *why)
-{
-    const struct run *run = store_acquire_map_output(arg, g->id, g->map, g->attempt);
-    if (run == NULL)
-        error_set(why, GLINT_E_FETCH_FAILED, NULL,
-                  "map output not found (shuffle %llu, map %u, attempt %u)",
-                  (unsigned long long)g->id, g->map, g->attempt);
-    else if (run->source.memory != NULL)
-        out->bytes = (struct glint_slice){run->source.memory, run->source.bytes};
-    else
-        out->file = run;
-    out->ref = (void *)(uintptr_t)run;
-}
-
-static void find_stored_result(void *arg, const struct get_request *g, struct fetch_found *out,
-                               struct glint_error *why)
-{
-    out->ref = store_acquire_bytes(arg, STORED_RESULT, g->id, &out->bytes);
-    if (out->ref == NULL)
-        error_set(why, GLINT_E_FETCH_FAILED, NULL, "result %llu not found",
-                  (unsigned long long)g->id);
-}
-
-static void release_stored_bytes(void *arg, void *ref)
-{
-    store_release(arg, ref);
-}
-
-static void find_broadcast_block(void *arg, const struct get_request *g, struct fetch_found *out,
-                                 struct glint_error *why)
-{
-    out->ref = broadcast_client_find_block(arg, g->id, g->block, &out->bytes);
-    if (out->ref == NULL)
-        error_set(why, GLINT_E_FETCH_FAILED, NULL, "block %u of broadcast %llu not found", g->block,
-                  (unsigned long long)g->id);
-}
-
-static void release_broadcast_block(void *arg, void *ref)
-{
-    broadcast_client_release(arg, ref);
-}
-
-struct fetch_server *fetch_sources_create_server(uv_loop_t *loop, struct store *store,
-                                                 struct broadcast_client *broadcasts)
-{
-    struct fetch_source sources[GET_KINDS_END] = {
-        [GET_INDEX] = {.find = find_map_output_index, .release = release_index_bytes, .arg = store},
-        [GET_MAP_OUTPUT] = {.find = find_map_output, .release = release_stored_bytes, .arg = store},
-        [GET_RESULT] = {.find = find_stored_result, .release = release_stored_bytes, .arg = store}};
-    if (broadcasts != NULL)
-        sources[GET_BROADCAST_BLOCK] = (struct fetch_source){
-            .find = find_broadcast_block, .release = release_broadcast_block, .arg = broadcasts};
-    return fetch_server_create(loop, sources);
-}
-
-/* ---- driver conn */
 
 #define DIALS_MAX 6u
 
@@ -174,7 +80,7 @@ static int create_job_services(struct executor_process *c, const struct task_opt
     c->executor = executor_create(&config, error);
     if (c->executor == NULL) return error->code;
     c->fetch_server =
-        fetch_sources_create_server(&c->loop, executor_store(c->executor), c->broadcasts);
+        store_create_fetch_server(&c->loop, executor_store(c->executor), c->broadcasts);
     return c->fetch_server != NULL ? 0 : error_no_memory(error);
 }
 

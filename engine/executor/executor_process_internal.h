@@ -12,9 +12,9 @@
 #define GLINT_EXECUTOR_EXECUTOR_PROCESS_INTERNAL_H
 
 #include "engine/base/locked_dir.h"
-#include "engine/executor/driver_conn.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/executor_process.h"
+#include "engine/executor/store.h"
 #include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"

@@ -11,7 +11,9 @@
 
 #include "engine/plan/stage_plan.h"
 #include "engine/records/run.h"
+#include "engine/transfer/broadcast_client.h"
 #include "engine/transfer/fetch.h"
+#include "engine/transfer/fetch_server.h"
 #include "engine/transfer/message.h"
 
 struct store;
@@ -79,5 +81,11 @@ void store_release_inputs(struct store *s, const struct fetch_input *inputs, uin
 
 /* Whether a map output or a result is left that the driver or another executor may fetch. */
 bool store_has_fetchable_data(struct store *s);
+
+/* Serves what is in the store (transfer/fetch_server.h): map outputs and their indexes, results of
+ * tasks; and blocks of broadcasts, unless `broadcasts` is NULL. Both are borrowed until the server
+ * is destroyed. Loop thread. Returns NULL when out of memory. */
+struct fetch_server *store_create_fetch_server(uv_loop_t *loop, struct store *store,
+                                               struct broadcast_client *broadcasts);
 
 #endif

@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/spawn.h"
 #include "engine/base/text.h"
+#include "engine/net/deadline.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -21,7 +22,7 @@
 
 struct launched_daemon {
     struct spawn process;
-    uv_timer_t timer;      /* the grace period of launched_daemon_stop */
+    struct deadline grace; /* of launched_daemon_stop */
     uint32_t open_handles; /* freed when the last one has closed */
     bool stopping;
     void (*ended)(void *arg, int wait_status);
@@ -168,16 +169,17 @@ static void on_launch_closed(void *arg)
     if (--p->open_handles == 0) mem_free(p);
 }
 
-static void on_timer_closed(uv_handle_t *handle)
-{
-    on_launch_closed(handle->data);
-}
-
 static void close_launch_handles(struct launched_daemon *p)
 {
     p->open_handles = 1;
     if (spawn_close(&p->process, on_launch_closed)) p->open_handles++;
-    uv_close((uv_handle_t *)&p->timer, on_timer_closed);
+    deadline_close(&p->grace, on_launch_closed);
+}
+
+static void on_stop_grace_over(void *arg)
+{
+    struct launched_daemon *p = arg;
+    spawn_kill(&p->process, SIGKILL);
 }
 
 /* `ended` is skipped after launched_daemon_stop: its owner may be gone by then. */
@@ -214,8 +216,8 @@ static char **build_launch_environment(const struct cluster *c)
     return all;
 }
 
-/* Returns 0 or a negative errno. The timer is open in either case, so it must be closed by the loop
- * before `p` is freed. */
+/* Returns 0 or a negative errno. The deadline is open in either case, so it must be closed by the
+ * loop before `p` is freed. */
 static int spawn_daemon_process(struct launched_daemon *p, uv_loop_t *loop, const struct cluster *c,
                                 struct arguments *w, int log)
 {
@@ -226,12 +228,11 @@ static int spawn_daemon_process(struct launched_daemon *p, uv_loop_t *loop, cons
                                           .files = {-1, log, log},
                                           .file_count = 3,
                                           .own_session = true};
-    int r = uv_timer_init(loop, &p->timer);
-    assert(r == 0);
-    p->timer.data = p;
+    deadline_init(&p->grace, loop, on_stop_grace_over, p);
     p->open_handles = 1;
-    r = variables != NULL ? spawn_start(&p->process, loop, &program, on_launched_process_exit, p)
-                          : UV_ENOMEM;
+    int r = variables != NULL
+                ? spawn_start(&p->process, loop, &program, on_launched_process_exit, p)
+                : UV_ENOMEM;
     mem_free(variables);
     return r;
 }
@@ -279,18 +280,11 @@ const char *launched_daemon_log_path(const struct launched_daemon *p)
     return p->log;
 }
 
-static void on_stop_grace_over(uv_timer_t *timer)
-{
-    struct launched_daemon *p = timer->data;
-    spawn_kill(&p->process, SIGKILL);
-}
-
 void launched_daemon_stop(struct launched_daemon *p, uint64_t grace_ms)
 {
     assert(!p->stopping);
     p->stopping = true;
     if (!p->process.running) return;
     spawn_kill(&p->process, SIGTERM);
-    int failed = uv_timer_start(&p->timer, on_stop_grace_over, grace_ms, 0);
-    assert(failed == 0);
+    deadline_start(&p->grace, grace_ms);
 }

@@ -13,7 +13,7 @@
 enum get_kind {
     GET_INDEX = 1,       /* a partition's segments in map outputs (map_output_index_encode) */
     GET_MAP_OUTPUT,      /* bytes [offset, offset + size) of a map output */
-    GET_BROADCAST_BLOCK, /* block `block` of broadcast `id` (broadcast_block.h) */
+    GET_BROADCAST_BLOCK, /* block `block` of broadcast `id` (broadcast_client.h) */
     GET_RESULT,          /* bytes [offset, offset + size) of task result `id` */
     GET_PROGRAM,         /* bytes [offset, offset + size) of the driver's program; id is 0 */
     GET_KINDS_END

@@ -4,7 +4,7 @@
 #ifndef TESTS_SUPPORT_BLOCK_PLANE_H
 #define TESTS_SUPPORT_BLOCK_PLANE_H
 
-#include "engine/executor/driver_conn.h"
+#include "engine/executor/store.h"
 #include "engine/net/listener.h"
 #include "engine/transfer/fetch_client.h"
 #include "tests/support/fake_fetcher.h"

@@ -112,7 +112,7 @@ static void submit(void *arg, struct fetch_request *first)
     }
 }
 
-static void send(uint32_t executor, enum message_type type, const struct message *fields)
+static void send_message(uint32_t executor, enum message_type type, const struct message *fields)
 {
     struct message *m = message_create(type);
     cr_assert_not_null(m);
@@ -132,7 +132,7 @@ static void send_stage(uint32_t stage, const struct action *action, struct glint
     struct message fields = {.stage = stage};
     cr_assert_eq(stage_plan_create(&s, action, shuffle_rdd), 0);
     cr_assert_eq(stage_plan_encode(&s, &fields.body, &error), 0);
-    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_STAGE, &fields);
+    for (uint32_t e = 1; e <= EXECUTORS; e++) send_message(e, MSG_STAGE, &fields);
     buffer_fini(&fields.body);
     stage_plan_fini(&s);
 }
@@ -190,7 +190,7 @@ static void send_map(uint32_t executor, uint32_t map, uint32_t attempt)
 {
     struct message fields = {.stage = MAP_STAGE, .task = map, .attempt = attempt};
     cr_assert_eq(rdd_encode_partition_splits(w.g, w.shuffle_rdd->parents[0], map, &fields.body), 0);
-    send(executor, MSG_TASK, &fields);
+    send_message(executor, MSG_TASK, &fields);
     buffer_fini(&fields.body);
 }
 
@@ -209,7 +209,7 @@ static void run_maps(uint32_t locations, uint32_t attempt)
         message_destroy(done);
     }
     cr_assert_eq(map_outputs_encode(list, MAPS, &fields.body, &error), 0);
-    for (uint32_t e = 1; e <= EXECUTORS; e++) send(e, MSG_MAP_OUTPUTS, &fields);
+    for (uint32_t e = 1; e <= EXECUTORS; e++) send_message(e, MSG_MAP_OUTPUTS, &fields);
     buffer_fini(&fields.body);
 }
 
@@ -217,7 +217,7 @@ static struct message *run_reduce(uint32_t executor, uint32_t task)
 {
     struct message fields = {.stage = REDUCE_STAGE, .task = task};
     cr_assert(buffer_append(&fields.body, "\x90", 1));
-    send(executor, MSG_TASK, &fields);
+    send_message(executor, MSG_TASK, &fields);
     buffer_fini(&fields.body);
     return receive();
 }
@@ -264,11 +264,11 @@ Test(executor, missing_output_is_named_in_the_error)
     open_fixture(FN_MAP, NUMBERS);
     run_maps(0xa, 2); /* 1 and 3 at executor 2 */
     struct message kill = {.stage = MAP_STAGE, .task = 3, .attempt = 2};
-    send(2, MSG_KILL, &kill); /* superseded: removes the output */
+    send_message(2, MSG_KILL, &kill); /* superseded: removes the output */
     expect_fault(run_reduce(1, 0), 3, 2, 2);
     expect_fault(run_reduce(2, 0), 3, 2, 2);
     kill.task = 0;
-    send(1, MSG_KILL, &kill);
+    send_message(1, MSG_KILL, &kill);
     expect_fault(run_reduce(1, 1), 0, 1, 2);
     run_maps(0x3, 3);
     struct message *m = run_reduce(1, 0);
@@ -351,7 +351,7 @@ Test(executor, large_results_are_stored_until_released)
             cr_assert_eq(m->body.size, RESULT_CHECKSUM_BYTES);
             cr_expect_eq(get_le64(m->body.data), XXH3_64bits(bytes.data, bytes.size));
             store_release(s, ref);
-            send(2, MSG_RELEASE, &(struct message){.id = m->id});
+            send_message(2, MSG_RELEASE, &(struct message){.id = m->id});
             cr_expect_null(store_acquire_bytes(s, STORED_RESULT, m->id, &bytes));
         }
         message_destroy(m);
@@ -382,29 +382,29 @@ Test(executor, attempts_end_on_kill_and_cancel)
     cr_expect_eq(executor_unfinished_tasks(w.executors[0]), 3);
     wait_started(1); /* task 0; the others are queued */
     struct message kill = {.stage = MAP_STAGE, .task = 1, .attempt = 6};
-    send(1, MSG_KILL, &kill); /* no such attempt: ignored */
+    send_message(1, MSG_KILL, &kill); /* no such attempt: ignored */
     kill.attempt = 7;
-    send(1, MSG_KILL, &kill); /* queued: removed at once */
+    send_message(1, MSG_KILL, &kill); /* queued: removed at once */
     expect_interrupted(1);
     kill.task = 0;
     kill.id = KILL_IF_QUEUED;
-    send(1, MSG_KILL, &kill); /* running: ignored */
+    send_message(1, MSG_KILL, &kill); /* running: ignored */
     send_map(1, 3, 6);
     kill.task = 3;
     kill.attempt = 6;
-    send(1, MSG_KILL, &kill);
+    send_message(1, MSG_KILL, &kill);
     expect_interrupted(3);
     kill.task = 0;
     kill.attempt = 7;
     kill.id = KILL_ALWAYS;
-    send(1, MSG_KILL, &kill);
+    send_message(1, MSG_KILL, &kill);
     expect_interrupted(0);
     wait_started(2);
     send_map(1, 3, 7);
-    send(1, MSG_CANCEL, &(struct message){.id = 1});
+    send_message(1, MSG_CANCEL, &(struct message){.id = 1});
     expect_interrupted(2);
     expect_interrupted(3);
-    send(1, MSG_CANCEL, &(struct message){.id = 0});
+    send_message(1, MSG_CANCEL, &(struct message){.id = 0});
     send_map(1, 0, 8);
     wait_started(3); /* after CANCEL 0 tasks run again */
     executor_destroy(w.executors[0]);

@@ -1,6 +1,6 @@
 /* Blocks of broadcast values: round trips, corrupted blocks and blocks of another position
  * or value. */
-#include "engine/transfer/broadcast_block.h"
+#include "engine/transfer/broadcast_client.h"
 
 #include "engine/base/hash.h"
 
