@@ -51,6 +51,17 @@ int env_write_all(struct env *env, int file, const void *data, uint64_t size)
     return 0;
 }
 
+int env_make_parents(struct env *env, char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int r = env->make_dir(env, ENV_CWD, path, true);
+        *slash = '/';
+        if (r != 0 && r != -EEXIST) return r;
+    }
+    return 0;
+}
+
 int env_list_dir(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
                  void *arg)
 {

@@ -153,6 +153,9 @@ int env_write_all(struct env *env, int file, const void *data, uint64_t size);
 /* Flushes the entries of an open directory to disk. Returns 0, also if the file system does not
  * support it (such file systems write entries synchronously), or a negative errno. */
 int env_sync_dir(struct env *env, int dir);
+/* Creates the directories above `path` that are missing, for this user only. `path` is written to
+ * and restored. Returns 0 or a negative errno. */
+int env_make_parents(struct env *env, char *path);
 /* Calls env->list on the directory `path`, which may be a symlink. */
 int env_list_dir(struct env *env, const char *path, int (*entry)(void *arg, const char *name),
                  void *arg);

@@ -148,6 +148,13 @@ void json_f64(struct json *j, const char *name, double value)
     append_json_literal(j, name, isfinite(value) ? text : "null");
 }
 
+void json_id(struct json *j, const char *name, uint64_t id)
+{
+    char text[TEXT_NUMBER_MAX];
+    text_format(text, sizeof text, "%016llx", (unsigned long long)id);
+    json_cstring(j, name, text);
+}
+
 void json_ms(struct json *j, const char *name, uint64_t ns)
 {
     char text[TEXT_NUMBER_MAX];

@@ -29,6 +29,7 @@ void json_cstring(struct json *j, const char *name, const char *text); /* NULL: 
 /* A number; as a string beyond 2^53, where many readers lose digits. */
 void json_i64(struct json *j, const char *name, int64_t value);
 void json_u64(struct json *j, const char *name, uint64_t value);
+void json_id(struct json *j, const char *name, uint64_t id);   /* 16 hexadecimal digits */
 void json_f64(struct json *j, const char *name, double value); /* NaN and infinities: null */
 void json_ms(struct json *j, const char *name, uint64_t ns);   /* milliseconds, three decimals */
 /* A value that is JSON already. */

@@ -82,10 +82,8 @@ static void put_status_job(struct json *out, const struct status_job *job)
 {
     const struct job_progress *p = &job->progress;
     const bool started = p->stage_name[0] != '\0';
-    char id[TEXT_NUMBER_MAX];
-    text_format(id, sizeof id, "%016llx", (unsigned long long)job->job);
     json_begin(out, NULL, '{');
-    json_cstring(out, "id", id);
+    json_id(out, "id", job->job);
     json_cstring(out, "name", job->name);
     json_cstring(out, "status", job->running ? "RUNNING" : "QUEUED");
     json_u64(out, "activeTasks", job->running ? p->tasks_running : 0);

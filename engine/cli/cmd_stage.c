@@ -185,11 +185,9 @@ static void execute_stage_show(const struct cli_line *line, struct glint_error *
     struct stage_file f = {.id = 0};
     const struct context_config registry = registry_of_program(line->program);
     struct json j = {.failed = false};
-    char id[17];
     int r = stage_file_read(env_real(), line->arguments[0], &f, error);
-    text_format(id, sizeof id, "%016llx", (unsigned long long)f.id);
     json_begin(&j, NULL, '{');
-    json_cstring(&j, "id", id);
+    json_id(&j, "id", f.id);
     json_u64(&j, "action", f.earlier_count);
     json_begin(&j, "job", '[');
     for (uint32_t i = 0; i < f.word_count; i++) json_cstring(&j, NULL, f.words[i]);

@@ -134,10 +134,8 @@ static void put_job_progress(struct json *j, const struct job_progress *p)
 
 static void put_running_job(struct json *j, const struct status_job *job)
 {
-    char id[32];
-    text_format(id, sizeof id, "%016llx", (unsigned long long)job->job);
     json_begin(j, NULL, '{');
-    json_cstring(j, "id", id);
+    json_id(j, "id", job->job);
     json_cstring(j, "name", job->name);
     json_bool(j, "running", job->running);
     put_job_progress(j, &job->progress);

@@ -139,12 +139,11 @@ static void put_job_options(struct json *j, const struct context_config *c)
 static void log_job_start(struct driver *d)
 {
     const struct context_config *c = &d->g->config;
-    char master[NAME_BYTES_MAX], id[TEXT_NUMBER_MAX];
+    char master[NAME_BYTES_MAX];
     struct json *j = start_event_line(d, "job");
     if (j == NULL) return;
-    text_format(id, sizeof id, "%016llx", (unsigned long long)d->g->job_id);
     text_format(master, sizeof master, "local[%u]", c->slots);
-    json_cstring(j, "id", id);
+    json_id(j, "id", d->g->job_id);
     json_cstring(j, "name", c->job_name != NULL ? c->job_name : "job");
     json_cstring(j, "version", GLINT_VERSION);
     json_cstring(j, "build", build_id());

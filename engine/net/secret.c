@@ -198,23 +198,11 @@ bool secret_derive_client_secret(const struct secret *secret, struct secret *out
 
 /* ---- The default secret file */
 
-/* Creates the missing directories of `path`. Returns 0 or a negative errno. */
-static int make_secret_directories(struct env *env, char *path)
-{
-    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        int r = env->make_dir(env, ENV_CWD, path, true);
-        *slash = '/';
-        if (r != 0 && r != -EEXIST) return r;
-    }
-    return 0;
-}
-
 /* Creates the default secret. If two processes do this at the same time, the second one uses the
  * secret of the first. Returns 0 or a code. */
 static int create_default_secret(struct env *env, char path[PATH_MAX], struct glint_error *error)
 {
-    const int r = make_secret_directories(env, path);
+    const int r = env_make_parents(env, path);
     if (r != 0) return error_set_system(error, GLINT_E_SECRET, r, "create the directory of", path);
     if (secret_file_create(env, path, error) != GLINT_E_OUTPUT_EXISTS) return error->code;
     *error = (struct glint_error){.code = GLINT_OK};

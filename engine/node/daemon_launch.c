@@ -34,18 +34,6 @@ struct launched_daemon {
 
 /* Creates all directories of `path` up to the last slash, with mode 0700. Existing ones are kept.
  * Returns 0 or a negative errno. */
-static int make_launch_directories(struct env *env, const char *path)
-{
-    char directory[PATH_MAX];
-    for (const char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
-        if (!text_format(directory, sizeof directory, "%.*s", (int)(at - path), path))
-            return -ENAMETOOLONG;
-        int r = env->make_dir(env, ENV_CWD, directory, true);
-        if (r != 0 && r != -EEXIST) return r;
-    }
-    return 0;
-}
-
 static int rotate_launch_log(struct env *env, const char *path)
 {
     char older[PATH_MAX];
@@ -55,11 +43,11 @@ static int rotate_launch_log(struct env *env, const char *path)
 
 /* Returns a descriptor, or a code with *error set. The path may be in a directory that others can
  * write to (/tmp): file_open_checked rejects links, pipes and other users' files. */
-static int open_launch_log(struct env *env, const struct cluster *c, const char *path,
+static int open_launch_log(struct env *env, const struct cluster *c, char *path,
                            struct glint_error *error)
 {
     struct env_stat stat;
-    int r = make_launch_directories(env, path);
+    int r = env_make_parents(env, path);
     int file = r == 0 ? file_open_checked(env, path, FILE_LOG, GLINT_E_CONFIG, &stat, error) : -1;
     if (file >= 0 && c->log_bytes_max > 0 && stat.size > c->log_bytes_max) {
         env->close(env, file);

@@ -37,13 +37,8 @@ static int open_cache_directory(struct env *env, char out[PATH_MAX], struct glin
     if (!fits)
         return error_set(error, GLINT_E_WORK_DIR, "set HOME or XDG_CACHE_HOME",
                          "no directory for programs: neither XDG_CACHE_HOME nor HOME is set");
-    int r = 0;
-    for (char *slash = strchr(out + 1, '/');; slash = strchr(slash + 1, '/')) {
-        if (slash != NULL) *slash = '\0';
-        r = env->make_dir(env, ENV_CWD, out, true);
-        if (slash != NULL) *slash = '/';
-        if (slash == NULL || (r != 0 && r != -EEXIST)) break;
-    }
+    int r = env_make_parents(env, out);
+    if (r == 0) r = env->make_dir(env, ENV_CWD, out, true);
     if (r != 0 && r != -EEXIST) return set_program_cache_error(error, r, "create", out);
     r = env->stat_name(env, ENV_CWD, out, &s);
     if (r != 0) return set_program_cache_error(error, r, "use", out);
