@@ -14,7 +14,7 @@ static bool row_filters_exist(const struct bloom_set *set, const struct bloom_ro
 
 void bloom_adder_init(struct bloom_adder *adder, struct bloom_set *set)
 {
-    assert(set->bits != NULL && !set->read_only && !bloom_is_fuse(set->layout));
+    assert(set->bits != NULL && !set->read_only && !bloom_is_static(set->layout));
     adder->set = set; /* the ring is written before it is read */
     adder->hashed = 0;
     adder->done = 0;

@@ -27,6 +27,7 @@ enum {
     BLOOM_K_MAX_512 = 24,   /* in the layout block512 */
     BLOOM_K_SPLIT = 8,      /* exactly, in the layout split-block */
     BLOOM_K_FUSE = 3,       /* exactly, in the layouts fuse8 and fuse16 */
+    BLOOM_K_EXACT = 2,      /* exactly, in the layout exact: its levels */
     BLOOM_SET_MAX = 4096,   /* filters in a set */
     BLOOM_HEADER_MAX = 384, /* bytes before the bits in a file */
     BLOOM_ID_SLACK = 64,    /* bytes that must be readable after the end of each id of a batch */
@@ -70,8 +71,8 @@ enum bloom_result {
     BLOOM_ERR_MISSING = -32, /* a segment of a filter is missing */
     BLOOM_ERR_SEEDED = -33,  /* the scheme does not support custom seeds, or not this one */
     BLOOM_ERR_ID_TYPE = -35, /* unknown type of ids, or the scheme has no rule for it */
-    BLOOM_ERR_STATIC = -37,  /* a filter of a fuse layout cannot be changed, nor be without ids */
-    BLOOM_ERR_SHARDS = -38,  /* the shards of a fuse filter do not fit its size, or its n */
+    BLOOM_ERR_STATIC = -37,  /* a filter of a static layout cannot be changed, or be without ids */
+    BLOOM_ERR_SHARDS = -38,  /* the shards of a static filter do not fit its size, or its n */
 };
 
 const char *bloom_strerror(enum bloom_result result);
@@ -128,10 +129,12 @@ enum bloom_layout {
      * changed; n is then the number of ids, and m follows from it. */
     BLOOM_FUSE8,   /* fingerprints of 8 bits: a rate of 1/256 */
     BLOOM_FUSE16,  /* 16 bits: 1/65536 */
+    /* As these, made at once, for a closed universe of ids (exact.h): no false positive in it. */
+    BLOOM_EXACT,
     BLOOM_LAYOUTS, /* number of layouts */
 };
 
-/* "classic", "block512", "split-block", "fuse8", "fuse16". */
+/* "classic", "block512", "split-block", "fuse8", "fuse16", "exact". */
 const char *bloom_layout_name(enum bloom_layout layout);
 enum bloom_result bloom_layout_parse(const char *name, uint64_t size,
                                      enum bloom_layout *out_layout);
@@ -139,7 +142,12 @@ static inline bool bloom_is_fuse(enum bloom_layout layout)
 {
     return layout == BLOOM_FUSE8 || layout == BLOOM_FUSE16;
 }
-uint32_t bloom_block_bits(enum bloom_layout layout); /* 512, 256; classic: 1; fuse: 8 */
+/* Whether filters are made of all ids at once and never changed. */
+static inline bool bloom_is_static(enum bloom_layout layout)
+{
+    return bloom_is_fuse(layout) || layout == BLOOM_EXACT;
+}
+uint32_t bloom_block_bits(enum bloom_layout layout); /* 512, 256; classic: 1; static ones: 8 */
 /* The default scheme of a layout: spark, xxh64. */
 enum bloom_scheme bloom_layout_scheme(enum bloom_layout layout);
 
@@ -258,6 +266,8 @@ void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t s
 /* Combines `from` into `into` by OR; they must be alike. n stays that of `into`. */
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from);
 
+/* Checks the bits of a static layout: every look-up stays inside them. True for others. */
+bool bloom_bits_are_valid(const struct bloom_params *params, const uint8_t *bits);
 uint64_t bloom_bits_set(const struct bloom_filter *filter);
 /* The number of set bits of the union; MISMATCH as for bloom_union. */
 enum bloom_result bloom_union_bits_set(const struct bloom_filter *a, const struct bloom_filter *b,

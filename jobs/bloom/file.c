@@ -14,7 +14,6 @@
  *     cf checksum.8               XXH3-64 of the bits, seeded with XXH3-64 of all bytes above
  *     c6 length.4  bits           bit i is bit (i mod 8) of byte i / 8; unused bits 0 */
 #include "jobs/bloom/coding.h"
-#include "jobs/bloom/fuse.h"
 #include "jobs/bloom/id_type.h"
 
 #define MAGIC                                                                                      \
@@ -182,7 +181,7 @@ enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
     assert(bits != NULL);
     if (checksum != coding_checksum(data, header_size, bits, params.m)) return BLOOM_ERR_CHECKSUM;
     if (!coding_ends_in_zeros(bits, params.m)) return BLOOM_ERR_UNUSED;
-    if (bloom_is_fuse(params.layout) && !fuse_is_valid(&params, bits)) return BLOOM_ERR_SHARDS;
+    if (!bloom_bits_are_valid(&params, bits)) return BLOOM_ERR_SHARDS;
     *out_view = (struct bloom_filter){.params = params, .bits = (uint8_t *)(uintptr_t)bits};
     *out_size = (uint64_t)(reader.at - data);
     return BLOOM_OK;

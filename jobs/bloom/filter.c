@@ -1,5 +1,6 @@
 /* One filter: its memory, adding and looking up ids, union, and estimates from its bits. */
 #include "jobs/bloom/block.h"
+#include "jobs/bloom/exact.h"
 #include "jobs/bloom/fuse.h"
 
 #include <string.h>
@@ -16,10 +17,16 @@ enum bloom_result bloom_init_bits(struct bloom_filter *filter, const struct bloo
     return BLOOM_OK;
 }
 
+bool bloom_bits_are_valid(const struct bloom_params *params, const uint8_t *bits)
+{
+    if (params->layout == BLOOM_EXACT) return exact_is_valid(params, bits);
+    return !bloom_is_fuse(params->layout) || fuse_is_valid(params, bits);
+}
+
 enum bloom_result bloom_init(struct bloom_filter *filter, const struct bloom_params *params)
 {
     *filter = (struct bloom_filter){0};
-    return bloom_is_fuse(params->layout) ? BLOOM_ERR_STATIC : bloom_init_bits(filter, params);
+    return bloom_is_static(params->layout) ? BLOOM_ERR_STATIC : bloom_init_bits(filter, params);
 }
 
 void bloom_fini(struct bloom_filter *filter)
@@ -31,7 +38,7 @@ void bloom_fini(struct bloom_filter *filter)
 
 void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size)
 {
-    assert(!bloom_is_fuse(filter->params.layout));
+    assert(!bloom_is_static(filter->params.layout));
     if (bloom_has_blocks(filter->params.layout)) {
         bloom_block_add(filter, id, size);
         return;
@@ -51,6 +58,8 @@ bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t 
     if (bloom_is_fuse(layout))
         return fuse_contains_hash(layout, filter->bits,
                                   block_hash(filter->params.scheme, id, size));
+    if (layout == BLOOM_EXACT)
+        return exact_contains_hash(filter->bits, block_hash(filter->params.scheme, id, size));
     uint64_t indexes[BLOOM_K_MAX];
     bloom_indexes(&filter->params, id, size, indexes);
     for (uint32_t i = 0; i < filter->params.k; i++) {
@@ -63,7 +72,7 @@ bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t 
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from)
 {
     if (!bloom_params_equal(&into->params, &from->params)) return BLOOM_ERR_MISMATCH;
-    if (bloom_is_fuse(into->params.layout)) return BLOOM_ERR_STATIC;
+    if (bloom_is_static(into->params.layout)) return BLOOM_ERR_STATIC;
     uint64_t bytes = bloom_bytes(into->params.m);
     uint8_t *to = into->bits;
     const uint8_t *with = from->bits;
@@ -78,7 +87,7 @@ enum bloom_result bloom_union_bits_set(const struct bloom_filter *a, const struc
     uint8_t both[PIECE];
     *out_bits = 0;
     if (!bloom_params_equal(&a->params, &b->params)) return BLOOM_ERR_MISMATCH;
-    if (bloom_is_fuse(a->params.layout)) return BLOOM_ERR_STATIC;
+    if (bloom_is_static(a->params.layout)) return BLOOM_ERR_STATIC;
     uint64_t bytes = bloom_bytes(a->params.m);
     for (uint64_t at = 0; at < bytes; at += PIECE) {
         uint64_t size = bytes - at < PIECE ? bytes - at : PIECE;

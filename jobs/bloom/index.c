@@ -71,7 +71,7 @@ void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint6
 void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
                    uint64_t out_indexes[BLOOM_K_MAX])
 {
-    assert(!bloom_is_fuse(params->layout));
+    assert(!bloom_is_static(params->layout));
     if (bloom_has_blocks(params->layout)) {
         bloom_indexes_in_block(params, id, size, out_indexes);
         return;

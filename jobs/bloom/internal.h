@@ -159,7 +159,8 @@ struct bloom_kernel {
 
 extern const struct bloom_kernel bloom_kernel_scalar;
 extern const struct bloom_kernel bloom_blocks_scalar;
-extern const struct bloom_kernel bloom_kernel_fuse; /* without `add` and `indexes` */
+extern const struct bloom_kernel bloom_kernel_fuse; /* without `add` and `indexes`, as the next */
+extern const struct bloom_kernel bloom_kernel_exact;
 
 /* `add` plus the k indexes of one row, `stride` apart, for rows that a vector kernel cannot
  * process. */

@@ -6,7 +6,7 @@
  *     32  count x { u64 n, u64 m, u64 k }, seeds
  *         zeros up to a multiple of 64
  *         the area of the set: each filter's bits, zeros up to a multiple of 64 */
-#include "jobs/bloom/fuse.h"
+#include "jobs/bloom/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,9 +168,9 @@ static enum bloom_result check_blob(const struct bloom_set *set, const uint8_t *
     const uint8_t *behind =
         data + AT_PARAMS + (uint64_t)set->count * PARAMS_BYTES + get_u32_native(data + AT_SEEDS);
     if (!is_all_zero(behind, set->bits) || !padding_is_zero(set)) return BLOOM_ERR_UNUSED;
-    for (uint32_t f = 0; bloom_is_fuse(set->layout) && f < set->count; f++) {
+    for (uint32_t f = 0; bloom_is_static(set->layout) && f < set->count; f++) {
         const struct bloom_filter filter = bloom_set_filter(set, f);
-        if (!fuse_is_valid(&filter.params, filter.bits)) return BLOOM_ERR_SHARDS;
+        if (!bloom_bits_are_valid(&filter.params, filter.bits)) return BLOOM_ERR_SHARDS;
     }
     return BLOOM_OK;
 }

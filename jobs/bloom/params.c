@@ -43,6 +43,7 @@ static const struct {
     [BLOOM_SPLIT_BLOCK] = {"split-block", BLOOM_XXH64, 256},
     [BLOOM_FUSE8] = {"fuse8", BLOOM_XXH64, 8},
     [BLOOM_FUSE16] = {"fuse16", BLOOM_XXH64, 8},
+    [BLOOM_EXACT] = {"exact", BLOOM_XXH64, 8},
 };
 
 const char *bloom_strerror(enum bloom_result result)
@@ -73,7 +74,7 @@ const char *bloom_strerror(enum bloom_result result)
         return "the number of bits is not a whole number of blocks, or of the scheme's words";
     case BLOOM_ERR_K_LAYOUT:
         return "invalid number of hashes for the layout: block512 has 1 to 24, split-block 8, "
-               "fuse8 and fuse16 3";
+               "fuse8 and fuse16 3, exact 2";
     case BLOOM_ERR_P_LAYOUT: return "the layout cannot reach such a small probability";
     case BLOOM_ERR_SEGMENT:
         return "it is one segment of a filter built with --strategy segments, which only "
@@ -88,8 +89,8 @@ const char *bloom_strerror(enum bloom_result result)
                "2^31), spark-bloom-v2, datasketches, npm-bloom and fastbloom one";
     case BLOOM_ERR_ID_TYPE: return "unknown type of ids, or one for which the scheme has no rule";
     case BLOOM_ERR_STATIC:
-        return "a filter of the layout fuse8 or fuse16 is built from all its ids at once, and "
-               "cannot be changed or united";
+        return "a filter of the layout fuse8, fuse16 or exact is built from all its ids at once, "
+               "and cannot be changed or united";
     case BLOOM_ERR_SHARDS: return "the shards do not fit the size of the filter, or its ids";
     case BLOOM_ERR_BITS: return "a filter needs at least 1 bit per id";
     }
@@ -215,7 +216,9 @@ static enum bloom_result check_block_params(const struct bloom_params *params)
 {
     if (params->seeds != NULL) return BLOOM_ERR_SEEDED;
     const bool blocks = params->layout == BLOOM_BLOCK512;
-    const uint32_t only = bloom_is_fuse(params->layout) ? BLOOM_K_FUSE : BLOOM_K_SPLIT;
+    const uint32_t only = params->layout == BLOOM_EXACT   ? BLOOM_K_EXACT
+                          : bloom_is_fuse(params->layout) ? BLOOM_K_FUSE
+                                                          : BLOOM_K_SPLIT;
     if (params->k < (blocks ? 1 : only) || params->k > (blocks ? BLOOM_K_MAX_512 : only))
         return BLOOM_ERR_K_LAYOUT;
     if (params->m > BLOOM_M_MAX) return BLOOM_ERR_M;

@@ -10,7 +10,7 @@ static_assert((int)GLINT_BLOOM_XXH64 == (int)BLOOM_XXH64 &&
                   (int)GLINT_BLOOM_CASSANDRA == (int)BLOOM_CASSANDRA &&
                   BLOOM_CASSANDRA + 1 == BLOOM_SCHEMES,
               "schemes have the same numbers");
-static_assert((int)GLINT_BLOOM_FUSE16 == (int)BLOOM_FUSE16 && BLOOM_FUSE16 + 1 == BLOOM_LAYOUTS,
+static_assert((int)GLINT_BLOOM_EXACT == (int)BLOOM_EXACT && BLOOM_EXACT + 1 == BLOOM_LAYOUTS,
               "layouts have the same numbers");
 static_assert((int)GLINT_BLOOM_ERR_CHECKSUM == (int)BLOOM_ERR_CHECKSUM &&
                   (int)GLINT_BLOOM_ERR_BITS == (int)BLOOM_ERR_BITS &&
@@ -168,7 +168,7 @@ int glint_bloom_create(const struct glint_bloom_params *params, glint_bloom **ou
 {
     const struct bloom_params checked = params_from_public(params);
     *out_filter = NULL;
-    if (bloom_is_fuse(checked.layout)) return GLINT_BLOOM_ERR_STATIC;
+    if (bloom_is_static(checked.layout)) return GLINT_BLOOM_ERR_STATIC;
     return filter_create(&checked, out_filter);
 }
 
@@ -272,7 +272,7 @@ int glint_bloom_intersect(glint_bloom *into, const glint_bloom *from)
     if (bloom_public_read_only(into)) return GLINT_BLOOM_ERR_READ_ONLY;
     if (!bloom_params_equal(&into->filter.params, &from->filter.params))
         return GLINT_BLOOM_ERR_MISMATCH;
-    if (bloom_is_fuse(into->filter.params.layout)) return GLINT_BLOOM_ERR_STATIC;
+    if (bloom_is_static(into->filter.params.layout)) return GLINT_BLOOM_ERR_STATIC;
     const uint64_t bytes = bloom_bytes(into->filter.params.m);
     for (uint64_t i = 0; i < bytes; i++) into->filter.bits[i] &= from->filter.bits[i];
     return 0;

@@ -19,7 +19,7 @@ static inline bool bloom_public_read_only(const glint_bloom *filter)
 /* Returns 0, READ_ONLY or STATIC. */
 static inline int bloom_public_check_writable(const glint_bloom *filter)
 {
-    if (bloom_is_fuse(filter->filter.params.layout)) return GLINT_BLOOM_ERR_STATIC;
+    if (bloom_is_static(filter->filter.params.layout)) return GLINT_BLOOM_ERR_STATIC;
     return bloom_public_read_only(filter) ? GLINT_BLOOM_ERR_READ_ONLY : GLINT_BLOOM_OK;
 }
 

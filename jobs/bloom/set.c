@@ -115,6 +115,10 @@ void bloom_force_level(struct bloom_set *set, enum bloom_level level)
 {
     assert(bloom_level_available(level));
     bool blocks = bloom_has_blocks(set->layout);
+    if (set->layout == BLOOM_EXACT) {
+        set->kernel = &bloom_kernel_exact;
+        return;
+    }
     if (bloom_is_fuse(set->layout)) {
         set->kernel = &bloom_kernel_fuse;
 #if BLOOM_LANES

@@ -17,6 +17,7 @@
  * There is no subtraction, so no precision is lost, however small the rate; and sizes depend only
  * on additions, multiplications and divisions of doubles, so every processor computes the same. A
  * closed form exists, by inclusion and exclusion, but its terms cancel. */
+#include "jobs/bloom/exact.h"
 #include "jobs/bloom/fuse.h"
 
 #include <math.h>
@@ -141,17 +142,19 @@ static void best_hash_count_of_block512(struct bloom_sizing *sizing)
     assert(best <= 1);
 }
 
-/* That of a fingerprint to be equal by chance. */
-static double rate_of_fuse(enum bloom_layout layout)
+/* That of a fingerprint to be equal by chance; of exact filters in their universe. */
+static double rate_of_static(enum bloom_layout layout)
 {
+    if (layout == BLOOM_EXACT) return 0;
     return layout == BLOOM_FUSE8 ? 0x1p-8 : 0x1p-16;
 }
 
-static enum bloom_result fuse_for_rate(struct bloom_sizing *sizing)
+static enum bloom_result static_for_rate(struct bloom_sizing *sizing)
 {
-    if (sizing->p < rate_of_fuse(sizing->layout)) return BLOOM_ERR_P_LAYOUT;
-    sizing->k = BLOOM_K_FUSE;
-    sizing->bits = 9.0 * fuse_width(sizing->layout);
+    const bool exact = sizing->layout == BLOOM_EXACT;
+    if (sizing->p < rate_of_static(sizing->layout)) return BLOOM_ERR_P_LAYOUT;
+    sizing->k = exact ? BLOOM_K_EXACT : BLOOM_K_FUSE;
+    sizing->bits = exact ? 1 : 9.0 * fuse_width(sizing->layout);
     sizing->p = 0;
     return BLOOM_OK;
 }
@@ -165,7 +168,7 @@ enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_lay
     *out_sizing = (struct bloom_sizing){
         .scheme = scheme, .layout = layout, .p = p, .hash_seed = {bloom_class_seed(scheme)}};
     if (bloom_has_blocks(layout)) return blocks_for_rate(out_sizing);
-    if (bloom_is_fuse(layout)) return fuse_for_rate(out_sizing);
+    if (bloom_is_static(layout)) return static_for_rate(out_sizing);
     double k = ceil(-log(p) / log(2));
     assert(k >= 1);
     if (k > BLOOM_K_MAX) return BLOOM_ERR_K;
@@ -185,7 +188,7 @@ enum bloom_result bloom_sizing_for_bits(enum bloom_scheme scheme, enum bloom_lay
     if (!(bits >= 1)) return BLOOM_ERR_BITS;
     if (bits > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
     enum bloom_result result = bloom_check_scheme_and_layout(scheme, layout);
-    if (result == BLOOM_OK && bloom_is_fuse(layout)) result = BLOOM_ERR_STATIC;
+    if (result == BLOOM_OK && bloom_is_static(layout)) result = BLOOM_ERR_STATIC;
     if (result != BLOOM_OK) return result;
     *out_sizing = (struct bloom_sizing){
         .scheme = scheme, .layout = layout, .bits = bits, .hash_seed = {bloom_class_seed(scheme)}};
@@ -221,6 +224,7 @@ enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_
     double m = (double)n * sizing->bits, k = sizing->k;
     if (sizing->p > 0) m = bits_for_ids_and_rate((double)n, sizing->p);
     if (sizing->p > 0) bloom_class_size(sizing->scheme, (double)n, sizing->p, &m, &k);
+    if (sizing->layout == BLOOM_EXACT) m = (double)exact_planned_bytes(n) * 8;
     if (bloom_is_fuse(sizing->layout)) m = (double)fuse_planned_bytes(sizing->layout, n) * 8;
     m = ceil(m / unit) * unit;
     if (m > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
@@ -250,7 +254,7 @@ enum bloom_result bloom_params_for(enum bloom_scheme scheme, uint64_t n, double 
 double bloom_expected_rate(const struct bloom_params *params)
 {
     assert(params->m > 0 && params->k > 0);
-    if (bloom_is_fuse(params->layout)) return rate_of_fuse(params->layout);
+    if (bloom_is_static(params->layout)) return rate_of_static(params->layout);
     if (bloom_has_blocks(params->layout)) {
         struct mixture mix = mixture_of_block_layout(params->layout, params->k);
         uint64_t blocks = params->m / bloom_block_bits(params->layout);
@@ -318,7 +322,7 @@ static double rate_of_split_block(const uint8_t *block)
 double bloom_rate_from_bits(const struct bloom_filter *filter)
 {
     const struct bloom_params *params = &filter->params;
-    if (bloom_is_fuse(params->layout)) return rate_of_fuse(params->layout);
+    if (bloom_is_static(params->layout)) return rate_of_static(params->layout);
     if (!bloom_has_blocks(params->layout))
         return bloom_rate_from_fill(params, bloom_bits_set(filter));
     uint64_t bytes = bloom_bytes(params->m), step = bloom_block_bits(params->layout) / 8;
@@ -337,7 +341,7 @@ double bloom_rate_from_bits(const struct bloom_filter *filter)
 double bloom_ids_estimate(const struct bloom_params *params, uint64_t bits_set)
 {
     assert(params->m > 0 && params->k > 0 && bits_set <= params->m);
-    if (bloom_is_fuse(params->layout)) return (double)params->n;
+    if (bloom_is_static(params->layout)) return (double)params->n;
     double per_id = params->k;
     if (params->layout == BLOOM_BLOCK512) per_id = 512 * (1 - pow(1 - 1.0 / 512, params->k));
     return -(double)params->m / per_id * log1p(-(double)bits_set / (double)params->m);

@@ -81,7 +81,7 @@ static int unite_records(struct merge *m, struct filter_record *into, struct fil
 {
     struct bloom_params *params = &into->filter.params;
     const enum bloom_result result = bloom_union(&into->filter, &from->filter);
-    if (bloom_is_fuse(params->layout) || result == BLOOM_ERR_STATIC)
+    if (bloom_is_static(params->layout) || result == BLOOM_ERR_STATIC)
         return error_set(&m->error, GLINT_E_FILTER_MISMATCH,
                          "build it again, from the rows of both", "%s, byte %llu: key %s: %s",
                          from->path, (unsigned long long)from->offset, from->key.text,

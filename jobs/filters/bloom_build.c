@@ -9,8 +9,10 @@
  *     ids        each row as (key, its id), joined with the key's size (ids.h); one filter
  *
  * The Spark program does the same as indexes. All but ids broadcast the sizes of all keys. */
+#include "engine/base/text.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
+#include "jobs/filters/exact_build.h"
 #include "jobs/filters/filter_report.h"
 #include "jobs/filters/fuse_build.h"
 #include "jobs/filters/ids.h"
@@ -38,9 +40,11 @@ struct build_plan {
     enum bloom_method lists; /* the encoding of strategy indexes */
     bool chosen;             /* the strategy was chosen by the job */
     enum build_strategy strategy;
-    uint32_t log2;       /* log2 of a segment's bits */
-    const char *filters; /* --like, --add-to: filters with the sizes; NULL: COUNTS or PARAMS */
-    bool add;            /* the rows are added to them */
+    uint32_t log2;        /* log2 of a segment's bits */
+    const char *filters;  /* --like, --add-to: filters with the sizes; NULL: COUNTS or PARAMS */
+    bool add;             /* the rows are added to them */
+    const char *universe; /* --universe, with --exact; else NULL */
+    struct fields other;  /* of its rows */
 };
 
 /* Shuffle bytes, and memory needed per slot. */
@@ -101,7 +105,7 @@ static int strategy_option(struct build_plan *p)
  * them. */
 static int choose_ids_strategy(struct build_plan *p)
 {
-    if (bloom_is_fuse(p->sizing.layout))
+    if (bloom_is_static(p->sizing.layout))
         return glint_abort(p->g, GLINT_E_FILTER_LIMIT, "use --layout split-block",
                            "%s: --layout %s broadcasts the sizes of at most %d keys, in an eighth "
                            "of a slot's memory",
@@ -121,6 +125,7 @@ static int choose_ids_strategy(struct build_plan *p)
 static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
 {
     const char *segment = glint_job_option(p->args, "segment-size");
+    if (p->universe != NULL) return exact_check_memory(p->g, &p->sizes);
     if (bloom_is_fuse(p->sizing.layout)) return fuse_check_memory(p->g, &p->sizes);
     const struct estimate e = estimate_strategy_costs(p, lines);
     const uint64_t memory = glint_slot_memory(p->g);
@@ -196,8 +201,10 @@ static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rd
     if (p->add)
         return bloom_add_pipeline(lines, built_filters(p), &p->sizes, &p->fields,
                                   glint_job_given(p->args, "strict"));
-    if (bloom_is_fuse(p->sizing.layout))
-        return fuse_pipeline(lines, &p->sizes, &p->fields);
+    if (p->universe != NULL)
+        return exact_pipeline(lines, &p->fields, fields_text_file(p->g, p->universe, &p->other),
+                              &p->other, &p->sizes);
+    if (bloom_is_fuse(p->sizing.layout)) return fuse_pipeline(lines, &p->sizes, &p->fields);
     if (p->strategy == BUILD_IDS)
         return ids_build_filters(lines, &p->source, &p->fields, &p->sizing);
     if (p->strategy == BUILD_SEGMENTS)
@@ -217,7 +224,7 @@ static int64_t good_row_count(const struct glint *g)
 /* Each surplus row may be a new id, for which the filter is not sized. */
 static void note_surplus_rows(const struct build_plan *p, int64_t rows)
 {
-    if (p->filters == NULL && bloom_is_fuse(p->sizing.layout)) return; /* they fit all ids */
+    if (p->filters == NULL && bloom_is_static(p->sizing.layout)) return; /* they fit all ids */
     const char *what = "if all ids differ, the filters are fuller than P allows; run",
                *job = p->source.params ? "params" : "count-keys";
     const int64_t over = glint_counter_value(p->g, IDS_SURPLUS);
@@ -249,8 +256,8 @@ static void note_surplus_rows(const struct build_plan *p, int64_t rows)
                (long long)rows, p->source.path, (unsigned long long)p->sizes.rows, what, job);
 }
 
-/* Filters of fuse layouts are built in one way. Returns 0 or USAGE. */
-static int check_fuse_options(const struct build_plan *p, const struct bloom_sizing *sizing)
+/* Filters of static layouts are built in one way. Returns 0 or USAGE. */
+static int check_static_options(const struct build_plan *p, const struct bloom_sizing *sizing)
 {
     const char *strategy = glint_job_option(p->args, "strategy");
     if (strcmp(strategy, "auto") == 0) return 0;
@@ -259,13 +266,51 @@ static int check_fuse_options(const struct build_plan *p, const struct bloom_siz
                        bloom_layout_name(sizing->layout), strategy);
 }
 
+/* --exact: reads INPUT COUNTS OUTPUT, and --universe. Returns 0 or the context's code. */
+static int read_exact_options(struct build_plan *p)
+{
+    static const char *const others[] = {"params",    "layout", "format", "seeds",
+                                         "hash-seed", "like",   "add-to"};
+    p->universe = glint_job_option(p->args, "universe");
+    if (glint_job_given(p->args, "exact") != (p->universe != NULL))
+        return glint_abort(p->g, GLINT_E_USAGE,
+                           "bloom-build --exact --universe FILE INPUT COUNTS OUTPUT",
+                           "--exact and --universe need each other");
+    if (p->universe == NULL) return 0;
+    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (glint_job_given(p->args, others[i]))
+            return glint_abort(p->g, GLINT_E_USAGE, "use only one of them", "--exact and --%s",
+                               others[i]);
+    if (p->args->count != 3)
+        return glint_abort(p->g, GLINT_E_USAGE,
+                           "bloom-build --exact --universe FILE INPUT COUNTS OUTPUT",
+                           "%u arguments, expected 3, with --exact", p->args->count);
+    p->paths[0] = p->args->positional[0];
+    p->paths[1] = p->args->positional[2];
+    p->source = (struct sizes_source){.path = p->args->positional[1], .p = 0.5};
+    return 0;
+}
+
+static int choose_exact_sizing(const struct build_plan *p, struct bloom_sizing *out)
+{
+    const char *name = glint_job_option(p->args, "scheme");
+    enum bloom_scheme scheme = bloom_layout_scheme(BLOOM_EXACT);
+    char about[128];
+    if (name != NULL) bloom_scheme_parse(name, strlen(name), &scheme);
+    const enum bloom_result result = bloom_sizing_for_rate(scheme, BLOOM_EXACT, p->source.p, out);
+    if (result == BLOOM_OK) return check_static_options(p, out);
+    text_format(about, sizeof about, "scheme %s, layout exact", bloom_scheme_name(scheme));
+    return sizes_set_error(p->g, result, about);
+}
+
 /* With PARAMS only the scheme: M and K are those of classic filters, and k differs between keys.
  * Returns 0 or the context's code. */
 static int choose_filter_sizing(const struct build_plan *p, struct bloom_sizing *out)
 {
+    if (p->universe != NULL) return choose_exact_sizing(p, out);
     if (!p->source.params) {
         int r = sizes_sizing_from_options(p->g, p->args, p->source.p, out);
-        return r == 0 && bloom_is_fuse(out->layout) ? check_fuse_options(p, out) : r;
+        return r == 0 && bloom_is_fuse(out->layout) ? check_static_options(p, out) : r;
     }
     *out = (struct bloom_sizing){.k = 0};
     if (sizes_kind_from_options(p->g, p->args, out) != 0 ||
@@ -328,7 +373,7 @@ static int read_build_sizes(struct build_plan *p)
     if (p->filters == NULL) return sizes_read(p->g, &p->source, &p->fields, &p->sizing, &p->sizes);
     const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
     int r = sizes_from_filters(built_filters(p), text, p->filters, &p->sizes);
-    if (r == 0 && bloom_is_fuse(p->sizes.params[0].layout))
+    if (r == 0 && bloom_is_static(p->sizes.params[0].layout))
         return glint_abort(p->g, GLINT_E_FILTER_MISMATCH, "build it again, from the rows of both",
                            "%s: %s", p->filters, bloom_strerror(BLOOM_ERR_STATIC));
     if (r == 0) r = sizes_use_id_type(p->g, p->args, p->filters, &p->sizes.params[0], &p->fields);
@@ -337,18 +382,34 @@ static int read_build_sizes(struct build_plan *p)
     return r;
 }
 
+/* The arguments, and the options that say what kind of filter is built. */
+static int read_build_arguments(struct build_plan *p)
+{
+    if (read_exact_options(p) != 0 || read_filters_options(p) != 0) return glint_error(p->g)->code;
+    if (p->filters != NULL) return 0;
+    if (p->universe == NULL &&
+        sizes_arguments(p->g, p->args, 4,
+                        "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
+                        "OUTPUT",
+                        &p->source, p->paths) != 0)
+        return glint_error(p->g)->code;
+    return choose_filter_sizing(p, &p->sizing);
+}
+
+static int read_universe_fields(struct build_plan *p)
+{
+    if (p->universe == NULL) return 0;
+    int r = fields_options(p->g, p->args, p->universe, &p->other);
+    p->other.id_type = p->fields.id_type;
+    p->other.id_width = p->fields.id_width;
+    return r;
+}
+
 static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
 {
     struct build_plan p = {.g = g, .args = args};
-    if (read_filters_options(&p) != 0) return glint_error(g)->code;
-    if ((p.filters == NULL &&
-         (sizes_arguments(g, args, 4,
-                          "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
-                          "OUTPUT",
-                          &p.source, p.paths) != 0 ||
-          choose_filter_sizing(&p, &p.sizing) != 0)) ||
-        fields_options(g, args, p.paths[0], &p.fields) != 0 || strategy_option(&p) != 0 ||
-        choose_id_type(&p) != 0)
+    if (read_build_arguments(&p) != 0 || fields_options(g, args, p.paths[0], &p.fields) != 0 ||
+        strategy_option(&p) != 0 || choose_id_type(&p) != 0 || read_universe_fields(&p) != 0)
         return glint_error(g)->code;
     read_coding_option(&p, glint_job_option(args, "coding"));
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
@@ -378,6 +439,10 @@ static const struct glint_job_option options[] = {
      "instead of P and COUNTS: adds the rows to these filters, and saves all of them"},
     {"strict", NULL, NULL,
      "with --add-to: more ids than a filter is sized for are an error, not a note"},
+    {"exact", NULL, NULL,
+     "instead of P: no false positives for the ids of --universe, any answer for others"},
+    {"universe", "FILE", NULL,
+     "with --exact: all ids, members and others; COUNTS has their counts"},
     {"coding", "varint|fixed|vint", "varint",
      "encoding of an index with --strategy indexes; vint: as in Hadoop"},
     {NULL, NULL, NULL, NULL}};
@@ -391,10 +456,12 @@ const struct glint_job bloom_build_job = {
         "that the job params saved for it. Saves the filters as msgpack; docs/filter-format.md "
         "describes the file. Filters that do not fit in a slot's memory are saved in segments "
         "(--strategy segments), which bloom-test and glint filter can read. The layouts fuse8 "
-        "and fuse16 have fewer bits for P of at least 1/256 and 1/65536, and cannot be changed.",
+        "and fuse16 have fewer bits for P of at least 1/256 and 1/65536, and cannot be changed; "
+        "neither can exact filters (--exact --universe FILE INPUT COUNTS OUTPUT), whose answers "
+        "are right for every row of FILE.",
     .positional = {"P", "INPUT", "COUNTS", "OUTPUT"},
     .positional_min = 2,
-    .optional_with = "params|like|add-to",
+    .optional_with = "params|like|add-to|exact",
     .outputs = {"OUTPUT"},
     .options = options,
     .functions = {&bloom_rating_indexes,
@@ -409,9 +476,11 @@ const struct glint_job bloom_build_job = {
                   &bloom_bits,
                   &fuse_hashes_of_rows,
                   &fuse_solve_shard,
-                  &fuse_key_number,
-                  &fuse_key_text,
-                  &fuse_join_shards,
+                  &exact_hashes_of_rows,
+                  &exact_solve_shard,
+                  &shard_key_number,
+                  &shard_key_text,
+                  &shards_join,
                   &bloom_added_rows,
                   &bloom_add_rows,
                   &segments_lists_of_rows,

@@ -146,7 +146,7 @@ struct filter_loader {
     struct sizes *sizes;
     struct fields *fields; /* which get the filters' type of ids */
     bool started;
-    uint8_t **kept; /* [count] of a fuse layout: copies of the bits, until their sizes are known */
+    uint8_t **kept; /* [count] of a static layout: copies of the bits, until their sizes are known */
     uint8_t *blob;  /* NULL: in segments */
     uint64_t blob_size;
     struct segments_heads heads;
@@ -203,22 +203,22 @@ static int allocate_filter_blob(struct filter_loader *c)
 static int begin_filters(struct filter_loader *c)
 {
     const uint64_t size = sizeof *c->kept * c->sizes->count;
-    if (!bloom_is_fuse(c->sizes->params[0].layout)) return allocate_filter_blob(c);
+    if (!bloom_is_static(c->sizes->params[0].layout)) return allocate_filter_blob(c);
     c->kept = glint_alloc(c->g, size);
     if (c->kept == NULL) return glint_error(c->g)->code;
     memset(c->kept, 0, size);
     return 0;
 }
 
-/* P and COUNTS give the scheme and layout of a fuse filter; m follows from its ids. */
+/* P and COUNTS give the scheme and layout of a static filter; m follows from its ids. */
 static bool has_wanted_size(const struct bloom_params *have, struct bloom_params want)
 {
-    if (bloom_is_fuse(have->layout)) want.m = have->m;
+    if (bloom_is_static(have->layout)) want.m = have->m;
     return bloom_params_equal(have, &want);
 }
 
-/* Keeps the bits of a filter of a fuse layout. Returns 0 or the context's code. */
-static int keep_fuse_bits(struct filter_loader *c, uint32_t number,
+/* Keeps the bits of a filter of a static layout. Returns 0 or the context's code. */
+static int keep_static_bits(struct filter_loader *c, uint32_t number,
                           const struct bloom_filter *filter)
 {
     const uint64_t bytes = bloom_bytes(filter->params.m);
@@ -230,7 +230,7 @@ static int keep_fuse_bits(struct filter_loader *c, uint32_t number,
     return 0;
 }
 
-/* Makes the blob of the filters of a fuse layout. A key without one has a byte, which is not read.
+/* Makes the blob of the filters of a static layout. A key without one has a byte, which is not read.
  */
 static int put_kept_bits(struct filter_loader *c)
 {
@@ -285,7 +285,7 @@ static int collect_filter(struct filter_loader *c, const struct glint_record *re
     if (s->present[number])
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
     s->present[number] = true;
-    if (c->kept != NULL && keep_fuse_bits(c, number, &filter) != 0) return glint_error(c->g)->code;
+    if (c->kept != NULL && keep_static_bits(c, number, &filter) != 0) return glint_error(c->g)->code;
     if (c->kept == NULL)
         memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
     report_filter_fill(c->g, key, &filter);

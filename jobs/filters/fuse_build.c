@@ -10,42 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SHARDS_MAX = 1 << 20 /* of all keys */, HASH_BYTES = sizeof(uint64_t) };
-
-/* Numbers of the first shard of each key, and, last, of all shards. */
-struct shard_numbers {
-    struct sizes sizes;
-    uint32_t *first;
-};
-
-static int shard_numbers_open(struct glint_task *task, struct shard_numbers *out)
-{
-    int r = sizes_open(task, &out->sizes);
-    if (r != 0) return r;
-    out->first = glint_scratch(task, sizeof *out->first * (out->sizes.count + 1));
-    if (out->first == NULL) return GLINT_E_NO_MEMORY;
-    out->first[0] = 0;
-    for (uint32_t i = 0; i < out->sizes.count; i++)
-        out->first[i + 1] = out->first[i] + fuse_shards(out->sizes.params[i].n);
-    if (bloom_is_fuse(out->sizes.params[0].layout) && out->first[out->sizes.count] <= SHARDS_MAX)
-        return 0;
-    return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid broadcast sizes");
-}
-
-/* Finds the key of a shard. Returns 0 or SHUFFLE_CORRUPT. */
-static int key_of_shard(struct glint_task *task, const struct shard_numbers *s, int64_t shard,
-                        uint32_t *out_key)
-{
-    uint32_t low = 0, high = s->sizes.count; /* first[low] <= shard < first[high] */
-    if (shard < 0 || shard >= s->first[high])
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid shard");
-    while (high - low > 1) {
-        const uint32_t middle = low + (high - low) / 2;
-        *(s->first[middle] <= shard ? &low : &high) = middle;
-    }
-    *out_key = low;
-    return 0;
-}
+enum { HASH_BYTES = sizeof(uint64_t) };
 
 /* ---- bloom.fuse_hashes: (shard, hashes of ids), a list per shard and batch */
 
@@ -131,9 +96,7 @@ const struct glint_function fuse_hashes_of_rows = {.name = "bloom.fuse_hashes",
                                                    .open = fuse_hashes_init,
                                                    .batch = emit_fuse_hashes};
 
-/* ---- bloom.fuse_solve: the hashes of a shard -> its number in the filter, ids, size, and bytes */
-
-enum { RECORD_HEAD = 3 * sizeof(uint64_t) };
+/* ---- bloom.fuse_solve: the hashes of a shard -> its record (shards.h) */
 
 /* Room for the hashes of a shard, whose number varies by its square root. */
 static uint64_t shard_room(uint64_t n)
@@ -159,14 +122,14 @@ static int fuse_solve_begin(struct glint_task *task, void *state, const union gl
 {
     struct solve_state *s = state;
     s->count = 0;
-    return key_of_shard(task, &s->numbers, key->i64, &s->key);
+    return shard_numbers_find_key(task, &s->numbers, key->i64, &s->key);
 }
 
 static uint64_t solve_bytes(enum bloom_layout layout, uint64_t room)
 {
     const uint64_t solve = fuse_solve_memory(room);
     assert(solve >= room * HASH_BYTES);
-    return solve + RECORD_HEAD + fuse_shard_bytes(layout, room);
+    return solve + SHARD_RECORD_HEAD + fuse_shard_bytes(layout, room);
 }
 
 static uint64_t sort_hashes(struct solve_state *s)
@@ -224,17 +187,17 @@ static int fuse_solve_emit(struct glint_task *task, void *state, const union gli
     const enum bloom_layout layout = s->numbers.sizes.params[s->key].layout;
     const uint64_t ids = s->count > 0 ? sort_hashes(s) : 0;
     const uint64_t size = fuse_shard_bytes(layout, ids);
-    const uint64_t head[] = {(uint64_t)key->i64 - s->numbers.first[s->key], ids, size};
-    static_assert(sizeof head == RECORD_HEAD, "number, ids, size");
+    const uint64_t head[] = {(uint64_t)key->i64 - s->numbers.first[s->key], ids, ids, size};
+    static_assert(sizeof head == SHARD_RECORD_HEAD, "number, ids, universe, size");
     if (ids == 0) return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a shard without hashes");
     uint8_t *record = s->solve + fuse_solve_memory(s->room);
     assert(ids <= s->room);
     memcpy(record, head, sizeof head);
-    if (!fuse_solve(layout, s->hashes, ids, s->solve, record + RECORD_HEAD))
+    if (!fuse_solve(layout, s->hashes, ids, s->solve, record + SHARD_RECORD_HEAD))
         return glint_fail(task, GLINT_E_FILTER_LIMIT, "use another layout, or --scheme wide",
                           "no seed has a solution for a shard of %llu ids",
                           (unsigned long long)ids);
-    struct glint_record solved = {.key = *key, .value.bytes = {record, RECORD_HEAD + size}};
+    struct glint_record solved = {.key = *key, .value.bytes = {record, SHARD_RECORD_HEAD + size}};
     glint_emit(out, &solved);
     return 0;
 }
@@ -248,160 +211,6 @@ const struct glint_function fuse_solve_shard = {.name = "bloom.fuse_solve",
                                                 .begin_group = fuse_solve_begin,
                                                 .each = fuse_solve_add_hashes,
                                                 .end_group = fuse_solve_emit};
-
-/* ---- bloom.rating_of_shard, bloom.text_of_shard: replaces a shard's number by its key */
-
-static int fuse_key_init(struct glint_task *task, void *state)
-{
-    return shard_numbers_open(task, state);
-}
-
-static int fuse_key_emit(struct glint_task *task, void *state, const struct glint_record *in,
-                         struct glint_emitter *out)
-{
-    const struct shard_numbers *s = state;
-    uint32_t key = 0;
-    int r = key_of_shard(task, s, in->key.i64, &key);
-    if (r != 0) return r;
-    struct glint_record record = {.key = s->sizes.keys[key], .value = in->value};
-    glint_emit(out, &record);
-    return 0;
-}
-
-#define KEY_FUNCTION(name_, key_)                                                                  \
-    {                                                                                              \
-        .name = name_, .kind = GLINT_KIND_MAP, .in = {GLINT_I64, GLINT_BYTES},                     \
-        .out = {key_, GLINT_SAME}, .state_size = sizeof(struct shard_numbers),                     \
-        .open = fuse_key_init, .each = fuse_key_emit                                               \
-    }
-
-const struct glint_function fuse_key_number = KEY_FUNCTION("bloom.rating_of_shard", GLINT_I64);
-const struct glint_function fuse_key_text = KEY_FUNCTION("bloom.text_of_shard", GLINT_TEXT);
-
-/* ---- bloom.fuse_join: the shards of a key, in any order, become its filter */
-
-struct join_state {
-    struct sizes sizes;
-    struct bloom_params params; /* of the current key */
-    uint32_t shards;
-    uint64_t stride, room; /* bytes for a shard in `memory`; bytes of `memory` */
-    uint8_t *memory;       /* BLOOM_HEADER_MAX bytes, the directory, the shards */
-    uint64_t size[FUSE_SHARDS_MAX], ids[FUSE_SHARDS_MAX]; /* size 0: not there yet */
-};
-
-static int fuse_join_init(struct glint_task *task, void *state)
-{
-    return sizes_open(task, &((struct join_state *)state)->sizes);
-}
-
-static uint64_t join_head_bytes(const struct join_state *s)
-{
-    return BLOOM_HEADER_MAX + FUSE_FIRST + (uint64_t)FUSE_ENTRY * s->shards;
-}
-
-/* Sets the bytes for each shard; those that are there move. */
-static int set_stride(struct glint_task *task, struct join_state *s, uint64_t stride)
-{
-    const uint64_t head = join_head_bytes(s), need = head + stride * s->shards;
-    uint8_t *memory = s->memory;
-    if (need > s->room) {
-        memory = glint_scratch(task, need);
-        if (memory == NULL) return GLINT_E_NO_MEMORY;
-        s->room = need;
-    }
-    for (uint32_t i = s->shards; i-- > 0;)
-        if (s->size[i] > 0)
-            memmove(memory + head + i * stride, s->memory + head + i * s->stride, s->size[i]);
-    s->memory = memory;
-    s->stride = stride;
-    return 0;
-}
-
-static int fuse_join_begin(struct glint_task *task, void *state, const union glint_value *key)
-{
-    struct join_state *s = state;
-    uint32_t number;
-    int r = bloom_input_key_number(&s->sizes, task, key, &number);
-    if (r != 0) return r;
-    s->params = s->sizes.params[number];
-    s->shards = fuse_shards(s->params.n);
-    memset(s->size, 0, sizeof s->size);
-    const uint64_t each = s->params.n / s->shards + 1;
-    const uint64_t most = s->shards == 1 ? each : each + 4 * (uint64_t)sqrt((double)each);
-    return set_stride(task, s, fuse_shard_bytes(s->params.layout, most));
-}
-
-static int fuse_join_add_shards(struct glint_task *task, void *state, const struct glint_record *in,
-                                struct glint_emitter *out)
-{
-    (void)out;
-    struct join_state *s = state;
-    struct glint_slice left = in->value.bytes;
-    while (left.size > 0) {
-        uint64_t head[3] = {FUSE_SHARDS_MAX, 0, 0}; /* number, ids, size */
-        if (left.size >= RECORD_HEAD) memcpy(head, left.data, sizeof head);
-        if (head[0] >= s->shards || s->size[head[0]] > 0 || head[2] > left.size - RECORD_HEAD ||
-            !fuse_is_shard_valid(s->params.layout, left.data + RECORD_HEAD, head[2]))
-            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid shard");
-        int r = head[2] <= s->stride ? 0 : set_stride(task, s, head[2] + head[2] / 16);
-        if (r != 0) return r;
-        memcpy(s->memory + join_head_bytes(s) + head[0] * s->stride, left.data + RECORD_HEAD,
-               head[2]);
-        s->ids[head[0]] = head[1];
-        s->size[head[0]] = head[2];
-        left.data += RECORD_HEAD + head[2];
-        left.size -= RECORD_HEAD + head[2];
-    }
-    return 0;
-}
-
-/* A shard that no id belongs to. */
-static void add_empty_shard(struct join_state *s, uint32_t i)
-{
-    uint64_t memory[64];
-    assert(fuse_solve_memory(0) <= sizeof memory && fuse_shard_bytes(s->params.layout, 0) > 0);
-    s->ids[i] = 0;
-    s->size[i] = fuse_shard_bytes(s->params.layout, 0);
-    assert(s->size[i] <= s->stride);
-    fuse_solve(s->params.layout, NULL, 0, (uint8_t *)memory,
-               s->memory + join_head_bytes(s) + i * s->stride);
-}
-
-static int fuse_join_emit(struct glint_task *task, void *state, const union glint_value *key,
-                          struct glint_emitter *out)
-{
-    struct join_state *s = state;
-    uint8_t *bits = s->memory + BLOOM_HEADER_MAX;
-    const uint64_t shards = s->shards, first = FUSE_FIRST + FUSE_ENTRY * shards;
-    uint64_t end = first;
-    s->params.n = 0;
-    memcpy(bits, &shards, sizeof shards);
-    for (uint32_t i = 0; i < s->shards; i++) {
-        if (s->size[i] == 0) add_empty_shard(s, i);
-        memmove(bits + end, bits + first + i * s->stride, s->size[i]);
-        end += s->size[i];
-        memcpy(bits + FUSE_FIRST + FUSE_ENTRY * i, &end, sizeof end);
-        memcpy(bits + FUSE_FIRST + FUSE_ENTRY * i + sizeof end, &s->ids[i], sizeof s->ids[i]);
-        s->params.n += s->ids[i];
-    }
-    s->params.m = 8 * end;
-    const enum bloom_result result = bloom_params_check(&s->params);
-    if (result != BLOOM_OK)
-        return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
-    assert(fuse_is_valid(&s->params, bits));
-    bloom_emit_filter(&s->params, key, s->memory, out);
-    return 0;
-}
-
-const struct glint_function fuse_join_shards = {.name = "bloom.fuse_join",
-                                                .kind = GLINT_KIND_GROUP,
-                                                .in = {GLINT_ANY, GLINT_BYTES},
-                                                .out = {GLINT_SAME, GLINT_MSGPACK},
-                                                .state_size = sizeof(struct join_state),
-                                                .open = fuse_join_init,
-                                                .begin_group = fuse_join_begin,
-                                                .each = fuse_join_add_shards,
-                                                .end_group = fuse_join_emit};
 
 /* ---- The driver */
 
@@ -420,10 +229,10 @@ int fuse_check_memory(struct glint *g, const struct sizes *sizes)
     if (glint_explaining(g))
         glint_note(g, "shards: %llu; a slot has %llu bytes, they need %llu",
                    (unsigned long long)shards, (unsigned long long)have, (unsigned long long)need);
-    if (shards > SHARDS_MAX)
+    if (shards > SHARDS_TOTAL_MAX)
         return glint_abort(g, GLINT_E_FILTER_LIMIT, "use --layout split-block",
                            "the filters need %llu shards, the limit is %d",
-                           (unsigned long long)shards, SHARDS_MAX);
+                           (unsigned long long)shards, SHARDS_TOTAL_MAX);
     if (need <= have) return 0;
     return glint_abort(g, GLINT_E_MEMORY_LIMIT, "raise --memory, or use --layout split-block",
                        "layout %s needs %llu bytes per slot, --memory gives %llu",
@@ -441,8 +250,5 @@ struct glint_rdd *fuse_pipeline(struct glint_rdd *lines, const struct sizes *siz
     struct glint_rdd *hashes = glint_map_partitions(lines, &fuse_hashes_of_rows, args);
     struct glint_rdd *lists = glint_reduce_by_key(hashes, &bloom_extend, NULL);
     struct glint_rdd *solved = glint_map_values(lists, &fuse_solve_shard, args);
-    struct glint_rdd *keyed =
-        glint_map(solved, sizes->text ? &fuse_key_text : &fuse_key_number, args);
-    return glint_map_values(glint_reduce_by_key(keyed, &bloom_extend, NULL), &fuse_join_shards,
-                            args);
+    return shards_joined(solved, sizes->text, args);
 }

@@ -8,7 +8,7 @@
 #ifndef GLINT_JOBS_FILTERS_FUSE_BUILD_H
 #define GLINT_JOBS_FILTERS_FUSE_BUILD_H
 
-#include "jobs/filters/bloom_functions.h"
+#include "jobs/filters/shards.h"
 
 /* Returns 0 or MEMORY_LIMIT, or FILTER_LIMIT if the shards are too many. */
 int fuse_check_memory(struct glint *g, const struct sizes *sizes);
@@ -16,7 +16,6 @@ int fuse_check_memory(struct glint *g, const struct sizes *sizes);
 struct glint_rdd *fuse_pipeline(struct glint_rdd *lines, const struct sizes *sizes,
                                 const struct fields *fields);
 
-extern const struct glint_function fuse_hashes_of_rows, fuse_solve_shard, fuse_key_number,
-    fuse_key_text, fuse_join_shards;
+extern const struct glint_function fuse_hashes_of_rows, fuse_solve_shard;
 
 #endif

@@ -143,7 +143,7 @@ static int ids_test_read_filter(struct glint_task *task, struct ids_group *group
                                     bloom_no_such_key_text(group->params));
     if (group->filled)
         return set_ids_filter_error(task, group, key, GLINT_E_FILTER_MISMATCH, "duplicate key");
-    if (bloom_is_fuse(filter.params.layout)) group->filter.params.m = filter.params.m;
+    if (bloom_is_static(filter.params.layout)) group->filter.params.m = filter.params.m;
     if (!bloom_params_equal(&filter.params, &group->filter.params)) {
         bloom_mismatch_text(&filter.params, &group->filter.params, group->params, what,
                             sizeof what);

@@ -72,8 +72,8 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_COLUMN = -34,    /* an id of a column is not inside its data */
     GLINT_BLOOM_ERR_ID_TYPE = -35,   /* unknown type of ids, or the scheme has no rule for it */
     GLINT_BLOOM_ERR_ID_SIZE = -36, /* an id is not as many bytes as the type of the filter's ids */
-    GLINT_BLOOM_ERR_STATIC = -37,  /* filters of fuse layouts are built by jobs, never changed */
-    GLINT_BLOOM_ERR_SHARDS = -38   /* the shards of a fuse filter do not fit its size or its ids */
+    GLINT_BLOOM_ERR_STATIC = -37,  /* filters of static layouts are built by jobs, never changed */
+    GLINT_BLOOM_ERR_SHARDS = -38   /* the shards of a static filter do not fit its size or its ids */
 };
 
 /* Returns a text without a final period, for any number. */
@@ -105,14 +105,15 @@ enum glint_bloom_scheme {
 };
 
 /* Positions of an id's bits: anywhere, in one cache line, or in one block of 256 bits as in
- * Parquet. FUSE: no Bloom filter but a binary fuse filter, which bloom-build makes of all ids at
- * once; it is read like the others, and cannot be created or changed here. */
+ * Parquet. FUSE, EXACT: no Bloom filters but static ones, which bloom-build makes of all ids at
+ * once; they are read like the others, and cannot be created or changed here. */
 enum glint_bloom_layout {
     GLINT_BLOOM_CLASSIC = 0,
     GLINT_BLOOM_BLOCK512 = 1,
     GLINT_BLOOM_SPLIT_BLOCK = 2,
     GLINT_BLOOM_FUSE8 = 3, /* 9 bits per id, a rate of 1/256 */
-    GLINT_BLOOM_FUSE16 = 4 /* 18 bits per id, 1/65536 */
+    GLINT_BLOOM_FUSE16 = 4, /* 18 bits per id, 1/65536 */
+    GLINT_BLOOM_EXACT = 5 /* no false positives in the universe that it was built for */
 };
 
 /* Convert a scheme or layout to its name, "spark", "split-block", ..., and back; NULL: unknown. */
@@ -219,7 +220,7 @@ GLINT_BLOOM_API int glint_bloom_contains_many(const glint_bloom *filter,
                                               const struct glint_bloom_column *ids,
                                               uint8_t *out_hit);
 
-/* ---- two filters: return 0, MISMATCH, or STATIC of fuse layouts */
+/* ---- two filters: return 0, MISMATCH, or STATIC */
 
 /* `into` then contains the ids of both. READ_ONLY if it is a view. */
 GLINT_BLOOM_API int glint_bloom_unite(glint_bloom *into, const glint_bloom *from);
