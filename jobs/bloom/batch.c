@@ -1,4 +1,5 @@
 /* The public interface of batches: checks the caller's arguments, then calls the set's kernel. */
+#include "jobs/bloom/counting.h"
 #include "jobs/bloom/kernel.h"
 
 #include <stddef.h>
@@ -114,9 +115,23 @@ static void set_bit(uint8_t *bits, uint64_t index)
     bits[index / 8] |= (uint8_t)(1u << index % 8);
 }
 
+/* Adds 1 to the counters of the indexes, of either size. */
+static bool increment_counters(struct bloom_set *set, uint32_t f, const uint32_t *narrow,
+                               const uint64_t *wide, uint64_t count)
+{
+    const struct bloom_slot *slot = &set->table->slot[f];
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t index = narrow != NULL ? narrow[i] : wide[i];
+        if (index >= slot->m / COUNTING_BITS) return false;
+        counting_increment(set->bits + slot->offset, index);
+    }
+    return true;
+}
+
 bool bloom_set_bits(struct bloom_set *set, uint32_t f, const uint32_t *indexes, uint64_t count)
 {
     assert(f < set->count && !set->read_only);
+    if (set->layout == BLOOM_COUNTING) return increment_counters(set, f, indexes, NULL, count);
     const struct bloom_slot *slot = &set->table->slot[f];
     uint8_t *bits = set->bits + slot->offset;
     for (uint64_t i = 0; i < count; i++) {
@@ -130,6 +145,7 @@ bool bloom_set_bits(struct bloom_set *set, uint32_t f, const uint32_t *indexes, 
 bool bloom_set_bits_wide(struct bloom_set *set, uint32_t f, const uint64_t *indexes, uint64_t count)
 {
     assert(f < set->count && !set->read_only);
+    if (set->layout == BLOOM_COUNTING) return increment_counters(set, f, NULL, indexes, count);
     const struct bloom_slot *slot = &set->table->slot[f];
     uint8_t *bits = set->bits + slot->offset;
     for (uint64_t i = 0; i < count; i++) {

@@ -73,6 +73,8 @@ enum bloom_result {
     BLOOM_ERR_ID_TYPE = -35, /* unknown type of ids, or the scheme has no rule for it */
     BLOOM_ERR_STATIC = -37,  /* a filter of a static layout cannot be changed, or be without ids */
     BLOOM_ERR_SHARDS = -38,  /* the shards of a static filter do not fit its size, or its n */
+    BLOOM_ERR_ABSENT = -39,  /* an id to remove is not in the filter */
+    BLOOM_ERR_REMOVE = -40,  /* the layout cannot remove ids */
 };
 
 const char *bloom_strerror(enum bloom_result result);
@@ -131,10 +133,11 @@ enum bloom_layout {
     BLOOM_FUSE16,  /* 16 bits: 1/65536 */
     /* As these, made at once, for a closed universe of ids (exact.h): no false positive in it. */
     BLOOM_EXACT,
-    BLOOM_LAYOUTS, /* number of layouts */
+    BLOOM_COUNTING, /* classic with a counter of 4 bits for each bit (counting.h) */
+    BLOOM_LAYOUTS,  /* number of layouts */
 };
 
-/* "classic", "block512", "split-block", "fuse8", "fuse16", "exact". */
+/* "classic", "block512", "split-block", "fuse8", "fuse16", "exact", "counting". */
 const char *bloom_layout_name(enum bloom_layout layout);
 enum bloom_result bloom_layout_parse(const char *name, uint64_t size,
                                      enum bloom_layout *out_layout);
@@ -147,7 +150,7 @@ static inline bool bloom_is_static(enum bloom_layout layout)
 {
     return bloom_is_fuse(layout) || layout == BLOOM_EXACT;
 }
-uint32_t bloom_block_bits(enum bloom_layout layout); /* 512, 256; classic: 1; static ones: 8 */
+uint32_t bloom_block_bits(enum bloom_layout layout); /* 512, 256; classic: 1; static ones: 8; counting: 4 */
 /* The default scheme of a layout: spark, xxh64. */
 enum bloom_scheme bloom_layout_scheme(enum bloom_layout layout);
 
@@ -259,16 +262,27 @@ void bloom_fini(struct bloom_filter *filter); /* accepts NULL, zeroed and borrow
 void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size);
 bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t size);
 
+/* Removes an id that was added, from a filter of the layout counting. Returns REMOVE for another
+ * layout, or ABSENT, and changes nothing, if the filter does not contain it. */
+enum bloom_result bloom_remove(struct bloom_filter *filter, const void *id, uint64_t size);
+
+/* The classic filter with a bit for each counter over 0, which contains the same ids. Returns OK or
+ * MEMORY. */
+enum bloom_result bloom_counting_to_classic(const struct bloom_filter *counting,
+                                            struct bloom_filter *out);
+
 /* Writes the k indexes of `id`, in order, including duplicates. */
 void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
                    uint64_t out_indexes[BLOOM_K_MAX]);
 
-/* Combines `from` into `into` by OR; they must be alike. n stays that of `into`. */
+/* Combines `from` into `into` by OR, or adds the counters; they must be alike. n stays that of `into`. */
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from);
 
 /* Checks the bits of a static layout: every look-up stays inside them. True for others. */
 bool bloom_bits_are_valid(const struct bloom_params *params, const uint8_t *bits);
-uint64_t bloom_bits_set(const struct bloom_filter *filter);
+uint64_t bloom_bits_set(const struct bloom_filter *filter); /* counting: counters over 0 */
+/* How many there can be: m, or the counters. */
+uint64_t bloom_positions(const struct bloom_params *params);
 /* The number of set bits of the union; MISMATCH as for bloom_union. */
 enum bloom_result bloom_union_bits_set(const struct bloom_filter *a, const struct bloom_filter *b,
                                        uint64_t *out_bits);

@@ -115,12 +115,12 @@ static uint8_t get_header_version(struct coding_reader *reader)
 }
 
 /* A classic filter without seeds and type has no layout field: every filter has only one encoding.
- */
+ * Only layouts with indexes have seeds. */
 static void get_header_layout(struct coding_reader *reader, uint8_t version, enum bloom_layout *out)
 {
     coding_get_layout(reader, out);
     if (reader->result == BLOOM_OK && version != ID_TYPE_VERSION &&
-        (*out == BLOOM_CLASSIC) != (version == SEEDS_VERSION))
+        (version == SEEDS_VERSION ? !bloom_has_indexes(*out) : *out == BLOOM_CLASSIC))
         reader->result = BLOOM_ERR_LAYOUT;
 }
 

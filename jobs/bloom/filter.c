@@ -1,5 +1,6 @@
 /* One filter: its memory, adding and looking up ids, union, and estimates from its bits. */
 #include "jobs/bloom/block.h"
+#include "jobs/bloom/counting.h"
 #include "jobs/bloom/exact.h"
 #include "jobs/bloom/fuse.h"
 
@@ -45,9 +46,13 @@ void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size)
     }
     uint64_t indexes[BLOOM_K_MAX];
     bloom_indexes(&filter->params, id, size, indexes);
+    const bool counting = filter->params.layout == BLOOM_COUNTING;
     for (uint32_t i = 0; i < filter->params.k; i++) {
         assert(indexes[i] < filter->params.m);
-        filter->bits[indexes[i] / 8] |= (uint8_t)(1u << indexes[i] % 8);
+        if (counting)
+            counting_increment(filter->bits, indexes[i]);
+        else
+            filter->bits[indexes[i] / 8] |= (uint8_t)(1u << indexes[i] % 8);
     }
 }
 
@@ -64,9 +69,19 @@ bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t 
     bloom_indexes(&filter->params, id, size, indexes);
     for (uint32_t i = 0; i < filter->params.k; i++) {
         assert(indexes[i] < filter->params.m);
-        if ((filter->bits[indexes[i] / 8] >> indexes[i] % 8 & 1) == 0) return false;
+        if (layout == BLOOM_COUNTING ? counting_get(filter->bits, indexes[i]) == 0
+                                     : (filter->bits[indexes[i] / 8] >> indexes[i] % 8 & 1) == 0)
+            return false;
     }
     return true;
+}
+
+enum bloom_result bloom_remove(struct bloom_filter *filter, const void *id, uint64_t size)
+{
+    uint64_t indexes[BLOOM_K_MAX];
+    if (filter->params.layout != BLOOM_COUNTING) return BLOOM_ERR_REMOVE;
+    bloom_indexes(&filter->params, id, size, indexes);
+    return counting_remove(filter->bits, indexes, filter->params.k) ? BLOOM_OK : BLOOM_ERR_ABSENT;
 }
 
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from)
@@ -76,7 +91,10 @@ enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filt
     uint64_t bytes = bloom_bytes(into->params.m);
     uint8_t *to = into->bits;
     const uint8_t *with = from->bits;
-    for (uint64_t i = 0; i < bytes; i++) to[i] |= with[i];
+    if (into->params.layout == BLOOM_COUNTING)
+        counting_unite(to, with, bytes);
+    else
+        for (uint64_t i = 0; i < bytes; i++) to[i] |= with[i];
     return BLOOM_OK;
 }
 
@@ -89,6 +107,8 @@ enum bloom_result bloom_union_bits_set(const struct bloom_filter *a, const struc
     if (!bloom_params_equal(&a->params, &b->params)) return BLOOM_ERR_MISMATCH;
     if (bloom_is_static(a->params.layout)) return BLOOM_ERR_STATIC;
     uint64_t bytes = bloom_bytes(a->params.m);
+    if (a->params.layout == BLOOM_COUNTING) *out_bits = counting_used(a->bits, b->bits, bytes);
+    if (a->params.layout == BLOOM_COUNTING) return BLOOM_OK;
     for (uint64_t at = 0; at < bytes; at += PIECE) {
         uint64_t size = bytes - at < PIECE ? bytes - at : PIECE;
         for (uint64_t i = 0; i < size; i++) both[i] = a->bits[at + i] | b->bits[at + i];
@@ -129,9 +149,17 @@ uint64_t bloom_count_bits(const uint8_t *bytes, uint64_t size)
     return count_bits(bytes, size);
 }
 
+uint64_t bloom_positions(const struct bloom_params *params)
+{
+    return params->layout == BLOOM_COUNTING ? params->m / COUNTING_BITS : params->m;
+}
+
 uint64_t bloom_bits_set(const struct bloom_filter *filter)
 {
-    uint64_t total = bloom_count_bits(filter->bits, bloom_bytes(filter->params.m));
+    const uint64_t bytes = bloom_bytes(filter->params.m);
+    const uint64_t total = filter->params.layout == BLOOM_COUNTING
+                               ? counting_used(filter->bits, NULL, bytes)
+                               : bloom_count_bits(filter->bits, bytes);
     assert(total <= filter->params.m);
     return total;
 }

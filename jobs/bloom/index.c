@@ -1,6 +1,6 @@
 /* Computes the k indexes of an id under every scheme, one id at a time: the reference for tests of
  * the batch kernels. */
-#include "jobs/bloom/internal.h"
+#include "jobs/bloom/counting.h"
 
 #include "jobs/bloom/murmur.h"
 
@@ -72,6 +72,11 @@ void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t s
                    uint64_t out_indexes[BLOOM_K_MAX])
 {
     assert(!bloom_is_static(params->layout));
+    if (params->layout == BLOOM_COUNTING) {
+        const struct bloom_params classic = counting_classic(params);
+        bloom_indexes(&classic, id, size, out_indexes);
+        return;
+    }
     if (bloom_has_blocks(params->layout)) {
         bloom_indexes_in_block(params, id, size, out_indexes);
         return;

@@ -29,6 +29,11 @@ uint32_t bloom_scheme_k_max(enum bloom_scheme scheme); /* number of seeds; 0: no
 /* m is a multiple of it: bits of a block, or of a word of the scheme. */
 uint32_t bloom_unit_bits(enum bloom_scheme scheme, enum bloom_layout layout);
 bool bloom_scheme_is_seeded(enum bloom_scheme scheme); /* supports custom seeds */
+/* Whether the bits of an id are those at the scheme's k indexes. */
+static inline bool bloom_has_indexes(enum bloom_layout layout)
+{
+    return layout == BLOOM_CLASSIC || layout == BLOOM_COUNTING;
+}
 /* Compares k seeds; NULL: the scheme's published seeds. */
 bool bloom_same_seeds(const uint8_t *a, const uint8_t *b, uint32_t k);
 /* Size of the custom seeds, or of the hash seed, in a file. */
@@ -161,6 +166,7 @@ extern const struct bloom_kernel bloom_kernel_scalar;
 extern const struct bloom_kernel bloom_blocks_scalar;
 extern const struct bloom_kernel bloom_kernel_fuse; /* without `add` and `indexes`, as the next */
 extern const struct bloom_kernel bloom_kernel_exact;
+extern const struct bloom_kernel bloom_kernel_counting;
 
 /* `add` plus the k indexes of one row, `stride` apart, for rows that a vector kernel cannot
  * process. */

@@ -1,4 +1,5 @@
 /* Names of schemes and layouts, limits of a filter, and texts of all results. */
+#include "jobs/bloom/counting.h"
 #include "jobs/bloom/id_type.h"
 #include "jobs/bloom/internal.h"
 
@@ -44,6 +45,7 @@ static const struct {
     [BLOOM_FUSE8] = {"fuse8", BLOOM_XXH64, 8},
     [BLOOM_FUSE16] = {"fuse16", BLOOM_XXH64, 8},
     [BLOOM_EXACT] = {"exact", BLOOM_XXH64, 8},
+    [BLOOM_COUNTING] = {"counting", BLOOM_SPARK, COUNTING_BITS},
 };
 
 const char *bloom_strerror(enum bloom_result result)
@@ -68,8 +70,8 @@ const char *bloom_strerror(enum bloom_result result)
     case BLOOM_ERR_COUNT: return "a set holds 1 to 4096 filters";
     case BLOOM_ERR_LAYOUT: return "unknown layout";
     case BLOOM_ERR_PAIR:
-        return "the layout does not support the scheme: classic supports all but xxh64, the others "
-               "xxh64 and wide";
+        return "the layout does not support the scheme: classic and counting support all but "
+               "xxh64, the others xxh64 and wide";
     case BLOOM_ERR_BLOCKS:
         return "the number of bits is not a whole number of blocks, or of the scheme's words";
     case BLOOM_ERR_K_LAYOUT:
@@ -92,6 +94,8 @@ const char *bloom_strerror(enum bloom_result result)
         return "a filter of the layout fuse8, fuse16 or exact is built from all its ids at once, "
                "and cannot be changed or united";
     case BLOOM_ERR_SHARDS: return "the shards do not fit the size of the filter, or its ids";
+    case BLOOM_ERR_ABSENT: return "the id is not in the filter";
+    case BLOOM_ERR_REMOVE: return "only filters of the layout counting can remove ids";
     case BLOOM_ERR_BITS: return "a filter needs at least 1 bit per id";
     }
     return "unknown result";
@@ -152,12 +156,13 @@ uint32_t bloom_scheme_k_max(enum bloom_scheme scheme)
 uint32_t bloom_unit_bits(enum bloom_scheme scheme, enum bloom_layout layout)
 {
     assert((unsigned)scheme < BLOOM_SCHEMES);
+    if (layout == BLOOM_COUNTING) return schemes[scheme].word_bits * COUNTING_BITS;
     return layout != BLOOM_CLASSIC ? bloom_block_bits(layout) : schemes[scheme].word_bits;
 }
 
 bool bloom_indexes_are_wide(const struct bloom_params *params)
 {
-    return schemes[params->scheme].wide || params->layout != BLOOM_CLASSIC;
+    return schemes[params->scheme].wide || !bloom_has_indexes(params->layout);
 }
 
 uint64_t bloom_m_max(const struct bloom_params *params)
@@ -172,8 +177,8 @@ enum bloom_result bloom_check_scheme_and_layout(enum bloom_scheme scheme, enum b
 {
     if ((unsigned)scheme >= BLOOM_SCHEMES) return BLOOM_ERR_SCHEME;
     if ((unsigned)layout >= BLOOM_LAYOUTS) return BLOOM_ERR_LAYOUT;
-    bool fits = layout != BLOOM_CLASSIC ? scheme == BLOOM_XXH64 || scheme == BLOOM_WIDE
-                                        : scheme != BLOOM_XXH64;
+    bool fits = !bloom_has_indexes(layout) ? scheme == BLOOM_XXH64 || scheme == BLOOM_WIDE
+                                           : scheme != BLOOM_XXH64;
     return fits ? BLOOM_OK : BLOOM_ERR_PAIR;
 }
 
@@ -225,6 +230,13 @@ static enum bloom_result check_block_params(const struct bloom_params *params)
     return params->m % layouts[params->layout].block_bits != 0 ? BLOOM_ERR_BLOCKS : BLOOM_OK;
 }
 
+static enum bloom_result check_counting_params(const struct bloom_params *params)
+{
+    const struct bloom_params classic = counting_classic(params);
+    if (params->m % COUNTING_BITS != 0) return BLOOM_ERR_BLOCKS;
+    return params->m > BLOOM_M_MAX ? BLOOM_ERR_M : check_classic_params(&classic);
+}
+
 enum bloom_result bloom_params_check(const struct bloom_params *params)
 {
     enum bloom_result result = bloom_check_scheme_and_layout(params->scheme, params->layout);
@@ -235,6 +247,7 @@ enum bloom_result bloom_params_check(const struct bloom_params *params)
     if (!bloom_id_type_is_valid(params->id_type) ||
         !bloom_id_has_rule(params->scheme, params->id_type))
         return BLOOM_ERR_ID_TYPE;
+    if (params->layout == BLOOM_COUNTING) return check_counting_params(params);
     return params->layout != BLOOM_CLASSIC ? check_block_params(params)
                                            : check_classic_params(params);
 }

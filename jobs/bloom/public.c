@@ -2,6 +2,8 @@
  * use. The enums have the same numbers. */
 #include "jobs/bloom/public.h"
 
+#include "jobs/bloom/counting.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +12,16 @@ static_assert((int)GLINT_BLOOM_XXH64 == (int)BLOOM_XXH64 &&
                   (int)GLINT_BLOOM_CASSANDRA == (int)BLOOM_CASSANDRA &&
                   BLOOM_CASSANDRA + 1 == BLOOM_SCHEMES,
               "schemes have the same numbers");
-static_assert((int)GLINT_BLOOM_EXACT == (int)BLOOM_EXACT && BLOOM_EXACT + 1 == BLOOM_LAYOUTS,
+static_assert((int)GLINT_BLOOM_COUNTING == (int)BLOOM_COUNTING &&
+                  BLOOM_COUNTING + 1 == BLOOM_LAYOUTS,
               "layouts have the same numbers");
 static_assert((int)GLINT_BLOOM_ERR_CHECKSUM == (int)BLOOM_ERR_CHECKSUM &&
                   (int)GLINT_BLOOM_ERR_BITS == (int)BLOOM_ERR_BITS &&
                   (int)GLINT_BLOOM_ERR_SEGMENT == (int)BLOOM_ERR_SEGMENT &&
                   (int)GLINT_BLOOM_ERR_STATIC == (int)BLOOM_ERR_STATIC &&
                   (int)GLINT_BLOOM_ERR_SHARDS == (int)BLOOM_ERR_SHARDS &&
+                  (int)GLINT_BLOOM_ERR_ABSENT == (int)BLOOM_ERR_ABSENT &&
+                  (int)GLINT_BLOOM_ERR_REMOVE == (int)BLOOM_ERR_REMOVE &&
                   (int)GLINT_BLOOM_ERR_SEEDED == (int)BLOOM_ERR_SEEDED &&
                   (int)GLINT_BLOOM_ERR_ID_TYPE == (int)BLOOM_ERR_ID_TYPE,
               "results have the same numbers");
@@ -215,6 +220,15 @@ int glint_bloom_add(glint_bloom *filter, const void *id, size_t size)
     return GLINT_BLOOM_OK;
 }
 
+int glint_bloom_remove(glint_bloom *filter, const void *id, size_t size)
+{
+    const int fixed = bloom_public_check_writable(filter);
+    if (fixed != 0 && fixed != GLINT_BLOOM_ERR_STATIC) return fixed;
+    const uint32_t width = bloom_public_id_bytes(filter);
+    if (width > 0 && size != width) return GLINT_BLOOM_ERR_ID_SIZE;
+    return bloom_remove(&filter->filter, id, size);
+}
+
 int glint_bloom_clear(glint_bloom *filter)
 {
     const int fixed = bloom_public_check_writable(filter);
@@ -274,7 +288,10 @@ int glint_bloom_intersect(glint_bloom *into, const glint_bloom *from)
         return GLINT_BLOOM_ERR_MISMATCH;
     if (bloom_is_static(into->filter.params.layout)) return GLINT_BLOOM_ERR_STATIC;
     const uint64_t bytes = bloom_bytes(into->filter.params.m);
-    for (uint64_t i = 0; i < bytes; i++) into->filter.bits[i] &= from->filter.bits[i];
+    if (into->filter.params.layout == BLOOM_COUNTING)
+        counting_intersect(into->filter.bits, from->filter.bits, bytes);
+    else
+        for (uint64_t i = 0; i < bytes; i++) into->filter.bits[i] &= from->filter.bits[i];
     return 0;
 }
 

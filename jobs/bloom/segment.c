@@ -117,7 +117,8 @@ static enum bloom_result read_segment_header(struct coding_reader *reader, struc
     *out_checked = (uint64_t)(reader->at - start);
     *out_checksum = coding_get_number(reader, CODING_UINT64, 8);
     uint64_t length = coding_get_number(reader, CODING_BIN32, 4);
-    if (reader->result == BLOOM_OK && bloom_is_static(s->params.layout))
+    if (reader->result == BLOOM_OK &&
+        (bloom_is_static(s->params.layout) || s->params.layout == BLOOM_COUNTING))
         reader->result = BLOOM_ERR_LAYOUT;
     if (reader->result == BLOOM_OK) reader->result = check_segment(s);
     if (reader->result == BLOOM_OK && length != bloom_bytes(bloom_segment_bits(s)))

@@ -1,7 +1,7 @@
 /* Sets: many filters of one scheme and k in one area, so that a batch of rows with different keys
  * needs one base address, one range of huge pages, and per filter a few columns that fit in vector
  * registers. */
-#include "jobs/bloom/internal.h"
+#include "jobs/bloom/counting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static void filter_table_fill(struct bloom_set *set, const struct bloom_params *
 {
     struct bloom_table *table = set->table;
     table->lanes =
-        scheme_has_simd_kernel(set->scheme) && !bloom_has_blocks(set->layout) && !set->mixed;
+        scheme_has_simd_kernel(set->scheme) && set->layout == BLOOM_CLASSIC && !set->mixed;
     for (uint32_t f = 0; f < set->count; f++) {
         uint64_t m = params[f].m;
         table->slot[f] = (struct bloom_slot){.n = params[f].n,
@@ -115,8 +115,8 @@ void bloom_force_level(struct bloom_set *set, enum bloom_level level)
 {
     assert(bloom_level_available(level));
     bool blocks = bloom_has_blocks(set->layout);
-    if (set->layout == BLOOM_EXACT) {
-        set->kernel = &bloom_kernel_exact;
+    if (set->layout == BLOOM_EXACT || set->layout == BLOOM_COUNTING) {
+        set->kernel = set->layout == BLOOM_EXACT ? &bloom_kernel_exact : &bloom_kernel_counting;
         return;
     }
     if (bloom_is_fuse(set->layout)) {
@@ -144,7 +144,7 @@ enum bloom_result bloom_set_check(const struct bloom_params *params, uint32_t co
         if (result != BLOOM_OK) return result;
         const bool same_k = params->k == first->k;
         if (params->scheme != first->scheme || params->layout != first->layout ||
-            (!same_k && (first->layout != BLOOM_CLASSIC || first->seeds != NULL)) ||
+            (!same_k && (!bloom_has_indexes(first->layout) || first->seeds != NULL)) ||
             params->hash_seed[0] != first->hash_seed[0] ||
             params->hash_seed[1] != first->hash_seed[1] || params->id_type != first->id_type ||
             !bloom_same_seeds(params->seeds, first->seeds, first->k))
@@ -253,6 +253,9 @@ enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set
         if (!bloom_params_equal(&a.params, &b.params)) return BLOOM_ERR_MISMATCH;
     }
     assert(!into->read_only && into->bytes == from->bytes);
-    for (uint64_t i = 0; i < into->bytes; i++) into->bits[i] |= from->bits[i];
+    if (into->layout == BLOOM_COUNTING)
+        counting_unite(into->bits, from->bits, into->bytes);
+    else
+        for (uint64_t i = 0; i < into->bytes; i++) into->bits[i] |= from->bits[i];
     return BLOOM_OK;
 }

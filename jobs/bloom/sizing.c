@@ -17,6 +17,7 @@
  * There is no subtraction, so no precision is lost, however small the rate; and sizes depend only
  * on additions, multiplications and divisions of doubles, so every processor computes the same. A
  * closed form exists, by inclusion and exclusion, but its terms cancel. */
+#include "jobs/bloom/counting.h"
 #include "jobs/bloom/exact.h"
 #include "jobs/bloom/fuse.h"
 
@@ -221,12 +222,13 @@ enum bloom_result bloom_sizing_params(const struct bloom_sizing *sizing, uint64_
 {
     if (n == 0) return BLOOM_ERR_N;
     const uint32_t unit = bloom_unit_bits(sizing->scheme, sizing->layout);
+    const uint32_t each = sizing->layout == BLOOM_COUNTING ? COUNTING_BITS : 1;
     double m = (double)n * sizing->bits, k = sizing->k;
     if (sizing->p > 0) m = bits_for_ids_and_rate((double)n, sizing->p);
     if (sizing->p > 0) bloom_class_size(sizing->scheme, (double)n, sizing->p, &m, &k);
     if (sizing->layout == BLOOM_EXACT) m = (double)exact_planned_bytes(n) * 8;
     if (bloom_is_fuse(sizing->layout)) m = (double)fuse_planned_bytes(sizing->layout, n) * 8;
-    m = ceil(m / unit) * unit;
+    m = ceil(m * each / unit) * unit;
     if (m > (double)BLOOM_M_MAX) return BLOOM_ERR_M;
     if (!(k <= BLOOM_K_MAX)) return BLOOM_ERR_K;
     *out_params = (struct bloom_params){.scheme = sizing->scheme,
@@ -254,6 +256,10 @@ enum bloom_result bloom_params_for(enum bloom_scheme scheme, uint64_t n, double 
 double bloom_expected_rate(const struct bloom_params *params)
 {
     assert(params->m > 0 && params->k > 0);
+    if (params->layout == BLOOM_COUNTING) {
+        const struct bloom_params classic = counting_classic(params);
+        return bloom_expected_rate(&classic);
+    }
     if (bloom_is_static(params->layout)) return rate_of_static(params->layout);
     if (bloom_has_blocks(params->layout)) {
         struct mixture mix = mixture_of_block_layout(params->layout, params->k);
@@ -296,6 +302,11 @@ void bloom_predict_rate(const struct bloom_params *params, double *out_least, do
     const double range = hash_value_count(params->scheme), m = (double)params->m;
     *out_least = *out_most = bloom_expected_rate(params);
     if (range == 0 || bloom_has_blocks(params->layout)) return;
+    if (params->layout == BLOOM_COUNTING) {
+        const struct bloom_params classic = counting_classic(params);
+        bloom_predict_rate(&classic, out_least, out_most);
+        return;
+    }
     const double q = floor(range / m), more = range - q * m; /* bits of q + 1 values */
     const double load = params->k * (double)params->n / range;
     const double set =
@@ -307,8 +318,9 @@ void bloom_predict_rate(const struct bloom_params *params, double *out_least, do
 
 double bloom_rate_from_fill(const struct bloom_params *params, uint64_t bits_set)
 {
-    assert(params->layout == BLOOM_CLASSIC && params->m > 0 && bits_set <= params->m);
-    return pow((double)bits_set / (double)params->m, params->k);
+    const uint64_t positions = bloom_positions(params);
+    assert(bloom_has_indexes(params->layout) && positions > 0 && bits_set <= positions);
+    return pow((double)bits_set / (double)positions, params->k);
 }
 
 static double rate_of_split_block(const uint8_t *block)
@@ -342,7 +354,8 @@ double bloom_ids_estimate(const struct bloom_params *params, uint64_t bits_set)
 {
     assert(params->m > 0 && params->k > 0 && bits_set <= params->m);
     if (bloom_is_static(params->layout)) return (double)params->n;
+    const double positions = (double)bloom_positions(params);
     double per_id = params->k;
     if (params->layout == BLOOM_BLOCK512) per_id = 512 * (1 - pow(1 - 1.0 / 512, params->k));
-    return -(double)params->m / per_id * log1p(-(double)bits_set / (double)params->m);
+    return -positions / per_id * log1p(-(double)bits_set / positions);
 }

@@ -207,6 +207,10 @@ static int check_export_format(struct export *x, const struct filter_record *rec
         filter_record_is_segment(record) ? &record->segment.params : &record->filter.params;
     const unsigned long long most = bloom_format_m_max(x->format), at = record->offset;
     char hint[128];
+    if (params->layout == BLOOM_EXACT)
+        return error_set(
+            &x->error, GLINT_E_FILTER_MISMATCH, "build a filter of another layout, with --format",
+            "%s, byte %llu: no other system reads filters of the layout exact", record->path, at);
     if (bloom_format_fits(x->format, params) && params->m <= most) return GLINT_OK;
     if (bloom_format_fits(x->format, params))
         return error_set(&x->error, GLINT_E_FILTER_LIMIT, "build it for a larger P",
@@ -226,11 +230,23 @@ static int check_export_format(struct export *x, const struct filter_record *rec
 static int export_filter_record(void *arg, struct filter_record *record)
 {
     struct export *x = arg;
+    struct bloom_filter classic = {.bits = NULL};
     char from[PATH_MAX + 32];
-    if (check_export_format(x, record) != 0) return x->error.code;
-    if (filter_record_is_segment(record)) return filter_parts_add(&x->parts, record, &x->error);
+    /* A filter with counters is exported as that with a bit for each counter over 0. */
+    if (!filter_record_is_segment(record) && record->filter.params.layout == BLOOM_COUNTING) {
+        if (bloom_counting_to_classic(&record->filter, &classic) != BLOOM_OK)
+            return error_no_memory(&x->error);
+        record->filter.params = classic.params;
+    }
+    int code = check_export_format(x, record);
     snprintf(from, sizeof from, "%s, byte %llu", record->path, (unsigned long long)record->offset);
-    return export_filter(x, &record->key, from, &record->filter, NULL);
+    if (code == 0 && filter_record_is_segment(record))
+        code = filter_parts_add(&x->parts, record, &x->error);
+    else if (code == 0)
+        code = export_filter(x, &record->key, from,
+                             classic.bits != NULL ? &classic : &record->filter, NULL);
+    bloom_fini(&classic);
+    return code;
 }
 
 static int export_segmented_filters(struct export *x)

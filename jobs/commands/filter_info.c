@@ -4,6 +4,7 @@
 #include "engine/base/text.h"
 #include "engine/base/utf8.h"
 #include "engine/cli/options.h"
+#include "jobs/bloom/exact.h"
 #include "jobs/bloom/id_type.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_parts.h"
@@ -23,6 +24,7 @@ struct info_row {
     uint64_t bits_set;
     double fill_rate;  /* by the bits that are set; NAN: not known */
     uint64_t segments; /* 0: not in segments */
+    uint64_t universe; /* ids of the universe of an exact filter; else 0 */
 };
 
 struct filter_listing {
@@ -66,6 +68,7 @@ static int add_listed_record(void *arg, struct filter_record *record)
     struct info_row row = {.params = record->filter.params,
                            .bits_set = bloom_bits_set(&record->filter),
                            .fill_rate = bloom_rate_from_bits(&record->filter)};
+    if (row.params.layout == BLOOM_EXACT) row.universe = exact_universe(record->filter.bits);
     int code = copy_row_seeds(info, &row);
     return code == 0 ? add_listing_row(info, &record->key, &row) : code;
 }
@@ -131,7 +134,7 @@ static int compare_rows(const void *a, const void *b)
 
 static double fill_ratio(const struct info_row *row)
 {
-    return (double)row->bits_set / (double)row->params.m;
+    return (double)row->bits_set / (double)bloom_positions(&row->params);
 }
 
 /* Prints a key on one line. Returns its width; `out` NULL: only that. */
@@ -261,6 +264,7 @@ static void put_listing_row(struct json *j, const struct info_row *row)
     json_f64(j, "predicted_rate", most);
     if (!isnan(row->fill_rate)) json_f64(j, "fill_rate", row->fill_rate);
     if (row->segments > 0) json_u64(j, "segments", row->segments);
+    if (row->universe > 0) json_u64(j, "universe", row->universe);
     json_end(j, '}');
 }
 

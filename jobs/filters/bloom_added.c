@@ -1,6 +1,7 @@
-/* bloom-build --add-to, for few rows: tasks hash them, the driver sorts their indexes by filter and
- * broadcasts them, and the tasks that read the filters set the bits. So the filters pass no
- * shuffle: each is read, changed where it is in memory, and written, in the order of the files.
+/* bloom-build --add-to, for few rows, and --remove-from: tasks hash them, the driver sorts their
+ * indexes by filter and broadcasts them, and the tasks that read the filters set the bits. So the
+ * filters pass no shuffle: each is read, changed where it is in memory, and written, in the order
+ * of the files.
  *
  *     rows -> bloom.added_rows -> collect -> broadcast -.
  *     filters ------------------------------------------+-> bloom.add_rows
@@ -8,9 +9,12 @@
  * What a task collects of a batch:  filter.2 of each row, then k indexes of each row
  * The broadcast:                    first.8 of each filter and of the end, then the indexes
  *
+ * A row to remove has the beginning of its id behind its indexes, for errors: size.1, 31 bytes.
+ *
  * Indexes have 4 bytes, or 8 if they do not fit; a filter with fewer hashes than others repeats
  * one. All is native-endian, since driver and executors are the same build. */
 #include "engine/batch.h"
+#include "jobs/bloom/counting.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/rows/task_results.h"
@@ -20,13 +24,14 @@
 
 enum {
     FILTER_NUMBER_BYTES = sizeof(uint16_t),
+    SHOWN_BYTES = 32,    /* of an id to remove */
     EXPECTED_FACTOR = 8, /* bytes of a row's indexes and number for each byte of rows, at most */
 };
 
-static uint64_t bytes_of_row_indexes(const struct sizes *s)
+static uint64_t bytes_of_added_row(const struct sizes *s, bool remove)
 {
     const uint64_t width = bloom_indexes_are_wide(&s->params[0]) ? sizeof(uint64_t) : 4;
-    return width * bloom_largest_k(s);
+    return width * bloom_largest_k(s) + (remove ? SHOWN_BYTES : 0);
 }
 
 /* ---- bloom.added_rows */
@@ -36,7 +41,8 @@ struct added_rows_state {
     struct bloom_set set; /* the parameters; its bits are not used */
     uint64_t *indexes;    /* [FIELDS_ROWS_MAX * k] */
     uint8_t *bytes;       /* of a batch */
-    uint64_t row_bytes;   /* of the indexes of a row */
+    uint64_t row_bytes;   /* of the indexes of a row, and what is behind them */
+    int64_t remove;
 };
 
 static int added_rows_init(struct glint_task *task, void *state)
@@ -48,10 +54,27 @@ static int added_rows_init(struct glint_task *task, void *state)
     const enum bloom_result result = bloom_set_over(&s->set, sizes->params, sizes->count, NULL);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
-    s->row_bytes = bytes_of_row_indexes(sizes);
+    r = glint_arg_i64(task, "remove", &s->remove);
+    if (r != 0) return r;
+    s->row_bytes = bytes_of_added_row(sizes, s->remove != 0);
     s->indexes = glint_scratch(task, FIELDS_ROWS_MAX * s->set.k * sizeof *s->indexes);
     s->bytes = glint_scratch(task, FIELDS_ROWS_MAX * (FILTER_NUMBER_BYTES + s->row_bytes));
     return s->indexes != NULL && s->bytes != NULL ? 0 : GLINT_E_NO_MEMORY;
+}
+
+/* Copies what a batch's rows have, one row behind another. */
+static void put_added_rows(const struct added_rows_state *s, const struct bloom_rows *rows,
+                           uint8_t *out)
+{
+    const uint64_t shown = s->remove != 0 ? SHOWN_BYTES : 0, indexes = s->row_bytes - shown;
+    if (shown == 0) memcpy(out, s->indexes, rows->rows * indexes);
+    for (uint32_t row = 0; shown > 0 && row < rows->rows; row++, out += s->row_bytes) {
+        const uint32_t size = rows->end[row] - rows->start[row];
+        memcpy(out, (const uint8_t *)s->indexes + row * indexes, indexes);
+        memset(out + indexes, 0, shown);
+        out[indexes] = (uint8_t)(size < shown ? size : shown);
+        memcpy(out + indexes + 1, rows->base + rows->start[row], size < shown ? size : shown - 1);
+    }
 }
 
 static int emit_added_rows(struct glint_task *task, void *state, const struct glint_batch *in,
@@ -68,7 +91,7 @@ static int emit_added_rows(struct glint_task *task, void *state, const struct gl
         bloom_hash_rows_to_indexes(&s->set, &rows, (uint32_t *)s->indexes);
     const uint64_t numbers = (uint64_t)rows.rows * FILTER_NUMBER_BYTES;
     memcpy(s->bytes, s->input.filter, numbers);
-    memcpy(s->bytes + numbers, s->indexes, rows.rows * s->row_bytes);
+    put_added_rows(s, &rows, s->bytes + numbers);
     const struct glint_record record = {
         .value.bytes = {s->bytes, numbers + rows.rows * s->row_bytes}};
     glint_emit(out, &record);
@@ -174,11 +197,11 @@ static struct glint_broadcast *broadcast_added_rows(struct added_rows *a)
 }
 
 struct glint_rdd *bloom_add_few_rows(struct glint_rdd *lines, struct glint_rdd *filters,
-                                     const struct sizes *s, struct glint_args *args)
+                                     const struct sizes *s, struct glint_args *args, bool remove)
 {
     struct added_rows a = {.g = glint_context(lines),
                            .sizes = s,
-                           .row_bytes = bytes_of_row_indexes(s),
+                           .row_bytes = bytes_of_added_row(s, remove),
                            .expected = EXPECTED_FACTOR * glint_input_bytes(lines)};
     const uint64_t firsts = (s->count + 1) * sizeof *a.first;
     struct glint_broadcast *added = NULL;
@@ -201,7 +224,7 @@ struct add_rows_state {
     struct sizes sizes;
     struct glint_slice added;
     uint64_t row_bytes;
-    int64_t strict;
+    int64_t strict, remove;
     int overfull; /* counter */
 };
 
@@ -211,24 +234,71 @@ static int add_rows_init(struct glint_task *task, void *state)
     int r = sizes_open(task, &s->sizes);
     if (r == 0) r = glint_arg_broadcast(task, "added", &s->added);
     if (r == 0) r = glint_arg_i64(task, "strict", &s->strict);
+    if (r == 0) r = glint_arg_i64(task, "remove", &s->remove);
     if (r != 0) return r;
-    s->row_bytes = bytes_of_row_indexes(&s->sizes);
+    s->row_bytes = bytes_of_added_row(&s->sizes, s->remove != 0);
     s->overfull = glint_counter(task, BLOOM_OVERFULL);
     if (s->added.size < (s->sizes.count + 1) * sizeof(uint64_t))
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "the broadcast rows are truncated");
     return s->overfull < 0 ? GLINT_E_NO_MEMORY : 0;
 }
 
-/* Sets the bits in the filter's own memory. */
+/* Names the id, whose beginning is in `shown`. */
+static int set_absent_id_error(struct glint_task *task, const struct add_rows_state *s,
+                               uint32_t number, const uint8_t *shown)
+{
+    char key[256];
+    const bool whole = shown[0] < SHOWN_BYTES;
+    sizes_key_text(&s->sizes, number, key, sizeof key);
+    return glint_fail(task, GLINT_E_FILTER_MISMATCH,
+                      "remove only rows that were added, and as often as they were",
+                      "the id \"%.*s\"%s is not in the filter of key %s",
+                      whole ? shown[0] : SHOWN_BYTES - 1, (const char *)shown + 1,
+                      whole ? "" : "...", key);
+}
+
+/* Adds the rows to the counters, or removes them. A filter with fewer hashes than others has more
+ * indexes than it uses. */
+static int count_rows(struct glint_task *task, const struct add_rows_state *s, uint32_t number,
+                      struct bloom_filter *filter, struct glint_slice rows)
+{
+    const bool wide = bloom_indexes_are_wide(&filter->params);
+    const uint64_t shown = s->row_bytes - (s->remove != 0 ? SHOWN_BYTES : 0);
+    const uint64_t counters = bloom_positions(&filter->params);
+    uint64_t indexes[BLOOM_K_MAX];
+    for (uint64_t at = 0; at < rows.size; at += s->row_bytes) {
+        const uint8_t *row = rows.data + at;
+        for (uint32_t i = 0; i < filter->params.k; i++) {
+            uint32_t narrow = 0;
+            memcpy(wide ? (void *)&indexes[i] : (void *)&narrow, row + i * (wide ? 8 : 4),
+                   wide ? 8 : 4);
+            if (!wide) indexes[i] = narrow;
+            if (indexes[i] >= counters)
+                return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL,
+                                  "an index beyond its filter");
+        }
+        if (s->remove != 0 && !counting_remove(filter->bits, indexes, filter->params.k))
+            return set_absent_id_error(task, s, number, row + shown);
+        for (uint32_t i = 0; s->remove == 0 && i < filter->params.k; i++)
+            counting_increment(filter->bits, indexes[i]);
+    }
+    return 0;
+}
+
+/* Changes the bits in the filter's own memory. */
 static int set_added_bits(struct glint_task *task, const struct add_rows_state *s, uint32_t number,
                           struct bloom_filter *filter)
 {
     struct bloom_set set;
     uint64_t range[2];
     memcpy(range, s->added.data + number * sizeof range[0], sizeof range);
-    if (range[1] > s->added.size || range[0] > range[1])
+    if (range[1] > s->added.size || range[0] > range[1] ||
+        (range[1] - range[0]) % s->row_bytes != 0)
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "the broadcast rows are invalid");
     if (range[0] == range[1]) return 0;
+    if (filter->params.layout == BLOOM_COUNTING)
+        return count_rows(task, s, number, filter,
+                          (struct glint_slice){s->added.data + range[0], range[1] - range[0]});
     const enum bloom_result result = bloom_set_over(&set, &filter->params, 1, filter->bits);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "%s", bloom_strerror(result));

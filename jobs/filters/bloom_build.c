@@ -43,6 +43,7 @@ struct build_plan {
     uint32_t log2;        /* log2 of a segment's bits */
     const char *filters;  /* --like, --add-to: filters with the sizes; NULL: COUNTS or PARAMS */
     bool add;             /* the rows are added to them */
+    bool remove;          /* the rows are removed from them */
     const char *universe; /* --universe, with --exact; else NULL */
     struct fields other;  /* of its rows */
 };
@@ -131,6 +132,11 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
     const uint64_t memory = glint_slot_memory(p->g);
     if (p->chosen) p->strategy = cheapest_strategy(&e, memory);
     if (glint_explaining(p->g)) note_strategy_estimate(p, &e, memory);
+    if (p->strategy == BUILD_SEGMENTS && p->sizes.params[0].layout == BLOOM_COUNTING)
+        return glint_abort(p->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or use --layout classic",
+                           "filters in segments have no counters; whole ones need %llu bytes per "
+                           "slot, --memory gives %llu",
+                           (unsigned long long)e.memory[BUILD_INDEXES], (unsigned long long)memory);
     if (p->strategy == BUILD_SEGMENTS && p->sizes.seeds != NULL)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
                            "filters in segments support only the published seeds");
@@ -198,6 +204,7 @@ static struct glint_rdd *built_filters(const struct build_plan *p)
 static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rdd *lines)
 {
     uint64_t build;
+    if (p->remove) return bloom_remove_pipeline(lines, built_filters(p), &p->sizes, &p->fields);
     if (p->add)
         return bloom_add_pipeline(lines, built_filters(p), &p->sizes, &p->fields,
                                   glint_job_given(p->args, "strict"));
@@ -270,7 +277,7 @@ static int check_static_options(const struct build_plan *p, const struct bloom_s
 static int read_exact_options(struct build_plan *p)
 {
     static const char *const others[] = {"params",    "layout", "format", "seeds",
-                                         "hash-seed", "like",   "add-to"};
+                                         "hash-seed", "like",   "add-to", "remove-from"};
     p->universe = glint_job_option(p->args, "universe");
     if (glint_job_given(p->args, "exact") != (p->universe != NULL))
         return glint_abort(p->g, GLINT_E_USAGE,
@@ -325,27 +332,35 @@ static int choose_filter_sizing(const struct build_plan *p, struct bloom_sizing 
                        "--params has a k for each key, --seeds random draws seeds for one k");
 }
 
-/* --like and --add-to: the filters say all that other options would. Returns 0 or the context's
- * code. */
+/* --like, --add-to and --remove-from: the filters say all that other options would. Returns 0 or
+ * the context's code. */
 static int read_filters_options(struct build_plan *p)
 {
     static const char *const others[] = {"params", "scheme", "layout",   "format",
                                          "seeds",  "seed",   "hash-seed"};
-    const char *like = glint_job_option(p->args, "like");
-    const char *name = like != NULL ? "like" : "add-to", *strategy;
-    p->filters = like != NULL ? like : glint_job_option(p->args, "add-to");
-    p->add = like == NULL && p->filters != NULL;
+    static const char *const names[] = {"like", "add-to", "remove-from"};
+    const char *name = NULL, *strategy;
+    uint32_t given = 0;
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!glint_job_given(p->args, names[i])) continue;
+        name = names[i];
+        given++;
+    }
+    p->filters = name != NULL ? glint_job_option(p->args, name) : NULL;
+    p->add = name == names[1];
+    p->remove = name == names[2];
     if (glint_job_given(p->args, "strict") && !p->add)
         return glint_abort(p->g, GLINT_E_USAGE, NULL, "--strict is for --add-to");
     if (p->filters == NULL) return 0;
-    if (like != NULL && glint_job_option(p->args, "add-to") != NULL)
-        return glint_abort(p->g, GLINT_E_USAGE, "use only one of them", "--like and --add-to");
+    if (given > 1)
+        return glint_abort(p->g, GLINT_E_USAGE, "use only one of them",
+                           "--like, --add-to and --remove-from");
     for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
         if (glint_job_given(p->args, others[i]))
             return glint_abort(p->g, GLINT_E_USAGE, "use only one of them",
                                "--%s: the filters of --%s say it", others[i], name);
     strategy = glint_job_option(p->args, "strategy");
-    if (strcmp(strategy, "ids") == 0 || (p->add && strcmp(strategy, "auto") != 0))
+    if (strcmp(strategy, "ids") == 0 || (name != names[0] && strcmp(strategy, "auto") != 0))
         return glint_abort(p->g, GLINT_E_USAGE, NULL, "--%s does not support --strategy %s", name,
                            strategy);
     if (p->args->count != 2)
@@ -377,8 +392,11 @@ static int read_build_sizes(struct build_plan *p)
         return glint_abort(p->g, GLINT_E_FILTER_MISMATCH, "build it again, from the rows of both",
                            "%s: %s", p->filters, bloom_strerror(BLOOM_ERR_STATIC));
     if (r == 0) r = sizes_use_id_type(p->g, p->args, p->filters, &p->sizes.params[0], &p->fields);
-    if (r == 0 && p->add) p->strategy = BUILD_PARTIALS;
-    if (p->add) p->chosen = false;
+    if (r == 0 && p->remove && p->sizes.params[0].layout != BLOOM_COUNTING)
+        return glint_abort(p->g, GLINT_E_FILTER_MISMATCH, "build it with --layout counting",
+                           "%s: %s", p->filters, bloom_strerror(BLOOM_ERR_REMOVE));
+    if (r == 0 && (p->add || p->remove)) p->strategy = p->add ? BUILD_PARTIALS : BUILD_INDEXES;
+    if (p->add || p->remove) p->chosen = false;
     return r;
 }
 
@@ -428,7 +446,7 @@ static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
 
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
-    SIZES_OPTIONS_OF(SIZES_LAYOUTS "|fuse8|fuse16"),
+    SIZES_OPTIONS_OF(SIZES_LAYOUTS "|counting|fuse8|fuse16"),
     SIZES_ID_TYPE_OPTION(", or column: as the column of Parquet or Arrow (text)"),
     SIZES_PARAMS_OPTION,
     {"strategy", "auto|indexes|partials|segments|ids", "auto", "what is shuffled"},
@@ -437,6 +455,9 @@ static const struct glint_job_option options[] = {
      "instead of P and COUNTS: each key has the n, m, k and seeds of its filter"},
     {"add-to", "FILTERS", NULL,
      "instead of P and COUNTS: adds the rows to these filters, and saves all of them"},
+    {"remove-from", "FILTERS", NULL,
+     "instead of P and COUNTS: removes the rows from these filters, which have the layout "
+     "counting"},
     {"strict", NULL, NULL,
      "with --add-to: more ids than a filter is sized for are an error, not a note"},
     {"exact", NULL, NULL,
@@ -461,7 +482,7 @@ const struct glint_job bloom_build_job = {
         "are right for every row of FILE.",
     .positional = {"P", "INPUT", "COUNTS", "OUTPUT"},
     .positional_min = 2,
-    .optional_with = "params|like|add-to|exact",
+    .optional_with = "params|like|add-to|remove-from|exact",
     .outputs = {"OUTPUT"},
     .options = options,
     .functions = {&bloom_rating_indexes,
@@ -471,6 +492,7 @@ const struct glint_job bloom_build_job = {
                   &bloom_rating_partials,
                   &bloom_text_partials,
                   &bloom_or,
+                  &bloom_add_counters,
                   &bloom_seal,
                   &bloom_seal_strict,
                   &bloom_bits,
@@ -494,6 +516,5 @@ const struct glint_job bloom_build_job = {
                   &ids_of_ratings,
                   &ids_of_texts,
                   &ids_fill,
-                  &sizes_filter_head,
                   &filter_fill},
     .run = bloom_build_run};

@@ -78,6 +78,6 @@ extern const struct glint_function bloom_test_rating, bloom_test_text, bloom_add
 extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
     bloom_fill;
 extern const struct glint_function bloom_rating_partials, bloom_text_partials, bloom_or, bloom_seal,
-    bloom_seal_strict, bloom_bits, bloom_added_rows, bloom_add_rows;
+    bloom_seal_strict, bloom_bits, bloom_add_counters, bloom_added_rows, bloom_add_rows;
 
 #endif

@@ -1,5 +1,7 @@
-/* Strategy partials: map tasks fill filters, which are then combined by OR. */
+/* Strategy partials: map tasks fill filters, which are then combined by OR, or, with counters, by
+ * addition. */
 #include "engine/batch.h"
+#include "jobs/bloom/counting.h"
 #include "jobs/filters/bloom_functions.h"
 
 #include <assert.h>
@@ -138,6 +140,22 @@ const struct glint_function bloom_or = {.name = "bloom.or",
                                         .in = {GLINT_ANY, GLINT_BYTES},
                                         .out = {GLINT_SAME, GLINT_SAME},
                                         .merge = or_filter_bits};
+
+static int add_filter_counters(struct glint_task *task, void *state, struct glint_acc *acc,
+                               const union glint_value *value)
+{
+    (void)state;
+    if (acc->value.bytes.size != value->bytes.size)
+        return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "filters of one key differ in size");
+    counting_unite(glint_acc_bytes(acc), value->bytes.data, value->bytes.size);
+    return 0;
+}
+
+const struct glint_function bloom_add_counters = {.name = "bloom.add_counters",
+                                                  .kind = GLINT_KIND_REDUCE,
+                                                  .in = {GLINT_ANY, GLINT_BYTES},
+                                                  .out = {GLINT_SAME, GLINT_SAME},
+                                                  .merge = add_filter_counters};
 
 /* Converts the bits to a file value: copies them after a header. */
 struct seal_state {

@@ -84,12 +84,19 @@ static struct glint_rdd *index_lists_pipeline(struct glint_rdd *lines, bool text
     return glint_map_values(merged, &bloom_fill, args);
 }
 
-static struct glint_rdd *partial_filters_pipeline(struct glint_rdd *lines, bool text,
+/* What combines partial filters. */
+static const struct glint_function *combine_function(const struct sizes *s)
+{
+    return s->params[0].layout == BLOOM_COUNTING ? &bloom_add_counters : &bloom_or;
+}
+
+static struct glint_rdd *partial_filters_pipeline(struct glint_rdd *lines, const struct sizes *s,
                                                   struct glint_args *args)
 {
+    const bool text = s->text;
     const struct glint_function *fill = text ? &bloom_text_partials : &bloom_rating_partials;
     struct glint_rdd *partials = glint_map_partitions(lines, fill, args);
-    struct glint_rdd *merged = glint_reduce_by_key(partials, &bloom_or, NULL);
+    struct glint_rdd *merged = glint_reduce_by_key(partials, combine_function(s), NULL);
     return glint_map_values(merged, &bloom_seal, args);
 }
 
@@ -101,8 +108,20 @@ struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
     fields_args(args, f);
     glint_args_i64(args, "method", method);
     glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
-    return method == BLOOM_PARTIALS ? partial_filters_pipeline(lines, s->text, args)
+    return method == BLOOM_PARTIALS ? partial_filters_pipeline(lines, s, args)
                                     : index_lists_pipeline(lines, s->text, args);
+}
+
+struct glint_rdd *bloom_remove_pipeline(struct glint_rdd *lines, struct glint_rdd *filters,
+                                        const struct sizes *s, const struct fields *f)
+{
+    if (lines == NULL || filters == NULL) return NULL;
+    struct glint_args *args = glint_args(glint_context(lines));
+    fields_args(args, f);
+    glint_args_i64(args, "strict", false);
+    glint_args_i64(args, "remove", true);
+    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
+    return bloom_add_few_rows(lines, filters, s, args, true);
 }
 
 struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *filters,
@@ -113,15 +132,16 @@ struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *
     fields_args(args, f);
     glint_args_i64(args, "method", BLOOM_PARTIALS);
     glint_args_i64(args, "strict", strict);
+    glint_args_i64(args, "remove", false);
     glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
     lines = glint_with_split_bytes(lines, bloom_split_bytes(s));
     const struct glint_function *fill = s->text ? &bloom_text_partials : &bloom_rating_partials;
     struct glint_rdd *added = glint_map_partitions(lines, fill, args);
     struct glint_rdd *both = glint_union(glint_map_values(filters, &bloom_bits, NULL), added);
-    struct glint_rdd *merged = glint_reduce_by_key(both, &bloom_or, NULL);
+    struct glint_rdd *merged = glint_reduce_by_key(both, combine_function(s), NULL);
     /* Few rows have one partition, but with --partitions, which only the shuffle gives. */
-    struct glint_rdd *few = glint_reduce_by_key(added, &bloom_or, NULL);
+    struct glint_rdd *few = glint_reduce_by_key(added, combine_function(s), NULL);
     if (glint_input_bytes(lines) <= s->bits_bytes / FEW_FACTOR && glint_partitions(few) == 1)
-        return bloom_add_few_rows(lines, filters, s, args);
+        return bloom_add_few_rows(lines, filters, s, args, false);
     return glint_map_values(merged, strict ? &bloom_seal_strict : &bloom_seal, args);
 }

@@ -39,8 +39,12 @@ struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
 struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *filters,
                                      const struct sizes *s, const struct fields *f, bool strict);
 /* The same for few rows, which the driver and each task have in memory as indexes. `args` has
- * fields, sizes and "strict"; the filters stay in their order. */
+ * fields, sizes, "strict" and "remove"; the filters stay in their order. */
 struct glint_rdd *bloom_add_few_rows(struct glint_rdd *lines, struct glint_rdd *filters,
-                                     const struct sizes *s, struct glint_args *args);
+                                     const struct sizes *s, struct glint_args *args, bool remove);
+/* The filters, of the layout counting, without the rows. A row that is not in its filter fails the
+ * job with FILTER_MISMATCH. */
+struct glint_rdd *bloom_remove_pipeline(struct glint_rdd *lines, struct glint_rdd *filters,
+                                        const struct sizes *s, const struct fields *f);
 
 #endif

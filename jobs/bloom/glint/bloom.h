@@ -73,7 +73,9 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_ID_TYPE = -35,   /* unknown type of ids, or the scheme has no rule for it */
     GLINT_BLOOM_ERR_ID_SIZE = -36, /* an id is not as many bytes as the type of the filter's ids */
     GLINT_BLOOM_ERR_STATIC = -37,  /* filters of static layouts are built by jobs, never changed */
-    GLINT_BLOOM_ERR_SHARDS = -38   /* the shards of a static filter do not fit its size or its ids */
+    GLINT_BLOOM_ERR_SHARDS = -38, /* the shards of a static filter do not fit its size or its ids */
+    GLINT_BLOOM_ERR_ABSENT = -39, /* the id to remove is not in the filter */
+    GLINT_BLOOM_ERR_REMOVE = -40  /* the layout cannot remove ids */
 };
 
 /* Returns a text without a final period, for any number. */
@@ -111,9 +113,10 @@ enum glint_bloom_layout {
     GLINT_BLOOM_CLASSIC = 0,
     GLINT_BLOOM_BLOCK512 = 1,
     GLINT_BLOOM_SPLIT_BLOCK = 2,
-    GLINT_BLOOM_FUSE8 = 3, /* 9 bits per id, a rate of 1/256 */
-    GLINT_BLOOM_FUSE16 = 4, /* 18 bits per id, 1/65536 */
-    GLINT_BLOOM_EXACT = 5 /* no false positives in the universe that it was built for */
+    GLINT_BLOOM_FUSE8 = 3,   /* 9 bits per id, a rate of 1/256 */
+    GLINT_BLOOM_FUSE16 = 4,  /* 18 bits per id, 1/65536 */
+    GLINT_BLOOM_EXACT = 5,   /* no false positives in the universe that it was built for */
+    GLINT_BLOOM_COUNTING = 6 /* classic with a counter of 4 bits for each bit: ids can be removed */
 };
 
 /* Convert a scheme or layout to its name, "spark", "split-block", ..., and back; NULL: unknown. */
@@ -172,6 +175,11 @@ GLINT_BLOOM_API void glint_bloom_destroy(glint_bloom *filter); /* accepts NULL *
 
 /* READ_ONLY for a view, ID_SIZE, otherwise 0. */
 GLINT_BLOOM_API int glint_bloom_add(glint_bloom *filter, const void *id, size_t size);
+/* Removes an id that was added, from a filter of the layout counting. As add, or REMOVE for another
+ * layout, or ABSENT, and nothing is changed. An id that was added twice is there until it has been
+ * removed twice; counters that reached 15 stay. Never remove what was not added: where the filter
+ * contains it by chance, other ids are lost. */
+GLINT_BLOOM_API int glint_bloom_remove(glint_bloom *filter, const void *id, size_t size);
 GLINT_BLOOM_API int glint_bloom_clear(glint_bloom *filter);
 
 /* False: the id was not added. True: it was added, or this is a false positive. */

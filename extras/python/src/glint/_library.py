@@ -75,7 +75,8 @@ enum glint_bloom_layout {
     GLINT_BLOOM_SPLIT_BLOCK = 2,
     GLINT_BLOOM_FUSE8 = 3,
     GLINT_BLOOM_FUSE16 = 4,
-    GLINT_BLOOM_EXACT = 5
+    GLINT_BLOOM_EXACT = 5,
+    GLINT_BLOOM_COUNTING = 6
 };
 
 const char *glint_bloom_scheme_name(enum glint_bloom_scheme scheme);
