@@ -69,6 +69,19 @@ uint64_t exact_planned_bytes(uint64_t n)
            shards * (EXACT_ENTRY + EXACT_HEAD + 8 * (uint64_t)ribbon_blocks_max(each));
 }
 
+uint64_t exact_expected_bytes(uint64_t n, uint64_t members)
+{
+    const uint64_t shards = fuse_shards(n), each = n / shards;
+    const uint64_t few = members <= n - members ? members : n - members;
+    const uint64_t rare = (few + shards - 1) / shards;
+    const uint32_t columns = best_columns(rare, each);
+    const double second = second_level_ids((double)rare, (double)each, columns);
+    const uint64_t blocks =
+        rare == 0 ? 0
+                  : (uint64_t)ribbon_blocks(rare) * columns + ribbon_blocks((uint64_t)ceil(second));
+    return EXACT_FIRST + shards * (EXACT_ENTRY + EXACT_HEAD + 8 * blocks);
+}
+
 /* ---- a shard ---- */
 
 struct exact_shard {

@@ -31,8 +31,9 @@ struct exact_plan {
     uint64_t memory;     /* to solve it */
 };
 struct exact_plan exact_plan_shard(uint64_t ids, uint64_t members);
-/* The most bytes of a filter whose universe has n ids. */
+/* The most bytes of a filter whose universe has n ids, and about those of one with `members`. */
 uint64_t exact_planned_bytes(uint64_t n);
+uint64_t exact_expected_bytes(uint64_t n, uint64_t members);
 
 /* Solves a shard: `hashes` differ, and member[i] is 1 if hash i is one of a member, else 0.
  * `memory` is aligned to 16. Returns its bytes in `out`, or 0 if no seed of many has a solution,

@@ -5,9 +5,8 @@
 #include <stddef.h>
 
 static const struct cli_command *const filter_commands[] = {
-    &filter_info,   &filter_query, &filter_export,
-    &filter_import, &filter_merge, &filter_serve,
-    &filter_diff,   &filter_patch, NULL};
+    &filter_info,  &filter_query, &filter_export, &filter_import, &filter_merge,
+    &filter_serve, &filter_diff,  &filter_patch,  &filter_choose, NULL};
 
 const struct cli_command cmd_filter = {
     .name = "filter",
