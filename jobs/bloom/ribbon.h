@@ -52,13 +52,14 @@ static inline uint64_t ribbon_mix(uint64_t h)
     return h ^ h >> 33;
 }
 
+/* The coefficients are mixed again: a fingerprint that is a linear function of them would be that of
+ * every hash, where few hashes share a start. */
 static inline struct ribbon_row ribbon_row_of(const struct ribbon *ribbon, uint64_t hash)
 {
     const uint64_t starts = (uint64_t)ribbon->blocks * RIBBON_BLOCK - RIBBON_WIDTH + 1;
     const uint64_t h = ribbon_mix(hash + (ribbon->seed + 1) * 0x9e3779b97f4a7c15u);
-    const uint64_t g = h * 0x9fb21c651e98df25u;
     return (struct ribbon_row){.start = (uint64_t)((unsigned __int128)h * starts >> 64),
-                               .low = (g ^ g >> 35) | 1,
+                               .low = ribbon_mix(h ^ 0x9fb21c651e98df25u) | 1,
                                .high = ribbon_mix(h ^ 0xd6e8feb86659fd93u),
                                .fingerprint = (uint32_t)h & ((1u << ribbon->columns) - 1)};
 }

@@ -1,6 +1,6 @@
 /* Arbitrary bytes as a filter, a segment and a serialized set: either rejected, or usable and
  * encoded to exactly the same bytes. */
-#include "jobs/bloom/fuse.h"
+#include "jobs/bloom/bloom.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static void file(const uint8_t *data, size_t size)
     uint32_t header_size = bloom_encode_header(&view, header);
     if (header_size + bloom_bytes(view.params.m) != size) abort();
     if (memcmp(header, data, header_size) != 0) abort();
-    if (bloom_bits_set(&view) > view.params.m) abort();
+    if (bloom_bits_set(&view) > bloom_positions(&view.params)) abort();
     bloom_contains(&view, data, size);
 }
 
@@ -48,25 +48,26 @@ static void blob(const uint8_t *data, size_t size)
     bloom_set_fini(&set);
 }
 
-/* A layout, n, and the bits of a fuse filter, which a checksum would hide: an exact copy, so that
+/* A layout, n, and the bits of a static filter, which a checksum would hide: an exact copy, so that
  * every look-up outside is found. */
 static void shards(const uint8_t *data, size_t size)
 {
+    static const enum bloom_layout layouts[] = {BLOOM_FUSE8, BLOOM_FUSE16, BLOOM_EXACT};
     struct bloom_params params = {.scheme = BLOOM_XXH64, .k = BLOOM_K_FUSE};
     if (size < 1 + sizeof params.n + 1) return;
-    params.layout = data[0] % 2 == 0 ? BLOOM_FUSE8 : BLOOM_FUSE16;
+    params.layout = layouts[data[0] % 3];
+    if (params.layout == BLOOM_EXACT) params.k = BLOOM_K_EXACT;
     memcpy(&params.n, data + 1, sizeof params.n);
     const size_t head = 1 + sizeof params.n;
     params.m = 8 * (size - head);
-    uint8_t *bits = malloc(size - head);
-    if (bits == NULL) abort();
-    memcpy(bits, data + head, size - head);
+    struct bloom_filter filter = {.params = params, .bits = malloc(size - head)};
+    if (filter.bits == NULL) abort();
+    memcpy(filter.bits, data + head, size - head);
     uint64_t found = 0;
-    for (uint64_t i = 0; fuse_is_valid(&params, bits) && i < 64; i++)
-        found += fuse_contains_hash(params.layout, bits, i * 0x9e3779b97f4a7c15u) +
-                 fuse_contains_hash(params.layout, bits, UINT64_MAX - i);
+    for (uint64_t i = 0; bloom_bits_are_valid(&params, filter.bits) && i < 128; i++)
+        found += bloom_contains(&filter, &i, sizeof i);
     if (found > 128) abort();
-    free(bits);
+    free(filter.bits);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -84,7 +84,8 @@ Test(counting, batches_lists_and_single_ids_count_as_the_model)
         bloom_set_contains_rows(&set, &sample.rows, hit);
         for (uint32_t i = 0; i < ROWS; i++) cr_assert_eq(hit[i], 1);
         for (uint32_t f = 0; f < 3; f++) {
-            const struct bloom_filter a = bloom_set_filter(&set, f), b = bloom_set_filter(&lists, f);
+            const struct bloom_filter a = bloom_set_filter(&set, f),
+                                      b = bloom_set_filter(&lists, f);
             uint64_t used = 0;
             for (uint64_t i = 0; i < bloom_positions(&params[f]); i++) {
                 cr_assert_eq(counting_get(a.bits, i), model[f][i]);

@@ -26,19 +26,19 @@ Test(layouts, only_matching_schemes_are_accepted)
     for (int scheme = 0; scheme < BLOOM_SCHEMES; scheme++) {
         for (int layout = 0; layout < BLOOM_LAYOUTS; layout++) {
             bool hash64 = scheme == BLOOM_XXH64 || scheme == BLOOM_WIDE;
-            bool fits = layout == BLOOM_CLASSIC ? scheme != BLOOM_XXH64 : hash64;
+            const bool indexes = layout == BLOOM_CLASSIC || layout == BLOOM_COUNTING;
+            bool fits = indexes ? scheme != BLOOM_XXH64 : hash64;
             enum bloom_result expected = fits ? BLOOM_OK : BLOOM_ERR_PAIR;
-            struct bloom_params params = {
-                (enum bloom_scheme)scheme, 1,    512, layout == BLOOM_CLASSIC ? 4 : 8,
-                (enum bloom_layout)layout, NULL, {0}, 0};
-            const bool fuse = bloom_is_fuse(params.layout);
-            if (fuse) params.k = BLOOM_K_FUSE;
+            struct bloom_params params = {(enum bloom_scheme)scheme, 1,    512, indexes ? 4 : 8,
+                                          (enum bloom_layout)layout, NULL, {0}, 0};
+            if (bloom_is_fuse(params.layout)) params.k = BLOOM_K_FUSE;
+            if (params.layout == BLOOM_EXACT) params.k = BLOOM_K_EXACT;
             struct bloom_sizing sizing;
             cr_assert_eq(bloom_params_check(&params), expected);
             cr_assert_eq(bloom_sizing_for_rate(params.scheme, params.layout, 0.1, &sizing),
                          expected);
             cr_assert_eq(bloom_sizing_for_bits(params.scheme, params.layout, 8, &sizing),
-                         fuse && fits ? BLOOM_ERR_STATIC : expected);
+                         bloom_is_static(params.layout) && fits ? BLOOM_ERR_STATIC : expected);
         }
     }
 }
