@@ -129,8 +129,8 @@ enum bloom_layout {
                         * (x * SALT[i] mod 2^32) >> 27 */
     /* Binary fuse filters, which are no Bloom filters (fuse.h): made of all ids at once, never
      * changed; n is then the number of ids, and m follows from it. */
-    BLOOM_FUSE8,   /* fingerprints of 8 bits: a rate of 1/256 */
-    BLOOM_FUSE16,  /* 16 bits: 1/65536 */
+    BLOOM_FUSE8,  /* fingerprints of 8 bits: a rate of 1/256 */
+    BLOOM_FUSE16, /* 16 bits: 1/65536 */
     /* As these, made at once, for a closed universe of ids (exact.h): no false positive in it. */
     BLOOM_EXACT,
     BLOOM_COUNTING, /* classic with a counter of 4 bits for each bit (counting.h) */
@@ -150,7 +150,8 @@ static inline bool bloom_is_static(enum bloom_layout layout)
 {
     return bloom_is_fuse(layout) || layout == BLOOM_EXACT;
 }
-uint32_t bloom_block_bits(enum bloom_layout layout); /* 512, 256; classic: 1; static ones: 8; counting: 4 */
+uint32_t
+bloom_block_bits(enum bloom_layout layout); /* 512, 256; classic: 1; static ones: 8; counting: 4 */
 /* The default scheme of a layout: spark, xxh64. */
 enum bloom_scheme bloom_layout_scheme(enum bloom_layout layout);
 
@@ -275,7 +276,8 @@ enum bloom_result bloom_counting_to_classic(const struct bloom_filter *counting,
 void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
                    uint64_t out_indexes[BLOOM_K_MAX]);
 
-/* Combines `from` into `into` by OR, or adds the counters; they must be alike. n stays that of `into`. */
+/* Combines `from` into `into` by OR, or adds the counters; they must be alike. n stays that of
+ * `into`. */
 enum bloom_result bloom_union(struct bloom_filter *into, const struct bloom_filter *from);
 
 /* Checks the bits of a static layout: every look-up stays inside them. True for others. */

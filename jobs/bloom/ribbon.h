@@ -52,8 +52,8 @@ static inline uint64_t ribbon_mix(uint64_t h)
     return h ^ h >> 33;
 }
 
-/* The coefficients are mixed again: a fingerprint that is a linear function of them would be that of
- * every hash, where few hashes share a start. */
+/* The coefficients are mixed again: a fingerprint that is a linear function of them would be that
+ * of every hash, where few hashes share a start. */
 static inline struct ribbon_row ribbon_row_of(const struct ribbon *ribbon, uint64_t hash)
 {
     const uint64_t starts = (uint64_t)ribbon->blocks * RIBBON_BLOCK - RIBBON_WIDTH + 1;

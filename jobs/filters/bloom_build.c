@@ -123,6 +123,17 @@ static int choose_ids_strategy(struct build_plan *p)
     return 0;
 }
 
+static int set_no_counters_error(const struct build_plan *p, uint64_t need)
+{
+    const uint64_t memory = glint_slot_memory(p->g);
+    if (need <= memory)
+        return glint_abort(p->g, GLINT_E_USAGE, "leave out --strategy",
+                           "filters in segments have no counters");
+    return glint_abort(p->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or use --layout classic",
+                       "counters need %llu bytes per slot, --memory gives %llu",
+                       (unsigned long long)need, (unsigned long long)memory);
+}
+
 static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
 {
     const char *segment = glint_job_option(p->args, "segment-size");
@@ -133,10 +144,7 @@ static int choose_strategy(struct build_plan *p, struct glint_rdd *lines)
     if (p->chosen) p->strategy = cheapest_strategy(&e, memory);
     if (glint_explaining(p->g)) note_strategy_estimate(p, &e, memory);
     if (p->strategy == BUILD_SEGMENTS && p->sizes.params[0].layout == BLOOM_COUNTING)
-        return glint_abort(p->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or use --layout classic",
-                           "filters in segments have no counters; whole ones need %llu bytes per "
-                           "slot, --memory gives %llu",
-                           (unsigned long long)e.memory[BUILD_INDEXES], (unsigned long long)memory);
+        return set_no_counters_error(p, e.memory[BUILD_INDEXES]);
     if (p->strategy == BUILD_SEGMENTS && p->sizes.seeds != NULL)
         return glint_abort(p->g, GLINT_E_USAGE, "raise --memory, or use the published seeds",
                            "filters in segments support only the published seeds");
@@ -339,11 +347,15 @@ static int read_filters_options(struct build_plan *p)
     static const char *const others[] = {"params", "scheme", "layout",   "format",
                                          "seeds",  "seed",   "hash-seed"};
     static const char *const names[] = {"like", "add-to", "remove-from"};
-    const char *name = NULL, *strategy;
+    static const char *const forms[] = {"bloom-build --like FILTERS INPUT OUTPUT",
+                                        "bloom-build --add-to FILTERS INPUT OUTPUT",
+                                        "bloom-build --remove-from FILTERS INPUT OUTPUT"};
+    const char *name = NULL, *form = NULL, *strategy;
     uint32_t given = 0;
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (!glint_job_given(p->args, names[i])) continue;
         name = names[i];
+        form = forms[i];
         given++;
     }
     p->filters = name != NULL ? glint_job_option(p->args, name) : NULL;
@@ -364,8 +376,8 @@ static int read_filters_options(struct build_plan *p)
         return glint_abort(p->g, GLINT_E_USAGE, NULL, "--%s does not support --strategy %s", name,
                            strategy);
     if (p->args->count != 2)
-        return glint_abort(p->g, GLINT_E_USAGE, "bloom-build --add-to FILTERS INPUT OUTPUT",
-                           "%u arguments, expected 2, with --%s", p->args->count, name);
+        return glint_abort(p->g, GLINT_E_USAGE, form, "%u arguments, expected 2, with --%s",
+                           p->args->count, name);
     p->paths[0] = p->args->positional[0];
     p->paths[1] = p->args->positional[1];
     p->source = (struct sizes_source){.path = p->filters};

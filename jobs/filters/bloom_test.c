@@ -146,8 +146,9 @@ struct filter_loader {
     struct sizes *sizes;
     struct fields *fields; /* which get the filters' type of ids */
     bool started;
-    uint8_t **kept; /* [count] of a static layout: copies of the bits, until their sizes are known */
-    uint8_t *blob;  /* NULL: in segments */
+    uint8_t *
+        *kept;     /* [count] of a static layout: copies of the bits, until their sizes are known */
+    uint8_t *blob; /* NULL: in segments */
     uint64_t blob_size;
     struct segments_heads heads;
 };
@@ -219,7 +220,7 @@ static bool has_wanted_size(const struct bloom_params *have, struct bloom_params
 
 /* Keeps the bits of a filter of a static layout. Returns 0 or the context's code. */
 static int keep_static_bits(struct filter_loader *c, uint32_t number,
-                          const struct bloom_filter *filter)
+                            const struct bloom_filter *filter)
 {
     const uint64_t bytes = bloom_bytes(filter->params.m);
     c->kept[number] = glint_alloc(c->g, bytes);
@@ -230,7 +231,8 @@ static int keep_static_bits(struct filter_loader *c, uint32_t number,
     return 0;
 }
 
-/* Makes the blob of the filters of a static layout. A key without one has a byte, which is not read.
+/* Makes the blob of the filters of a static layout. A key without one has a byte, which is not
+ * read.
  */
 static int put_kept_bits(struct filter_loader *c)
 {
@@ -285,7 +287,8 @@ static int collect_filter(struct filter_loader *c, const struct glint_record *re
     if (s->present[number])
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key, "duplicate key");
     s->present[number] = true;
-    if (c->kept != NULL && keep_static_bits(c, number, &filter) != 0) return glint_error(c->g)->code;
+    if (c->kept != NULL && keep_static_bits(c, number, &filter) != 0)
+        return glint_error(c->g)->code;
     if (c->kept == NULL)
         memcpy(bloom_blob_bits(c->blob, number), filter.bits, bloom_bytes(filter.params.m));
     report_filter_fill(c->g, key, &filter);
