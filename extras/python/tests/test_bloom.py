@@ -177,6 +177,31 @@ class Ids(unittest.TestCase):
         self.assertNotIn("e", bloom)
         self.assertNotIn(b"a\0", bloom)
 
+    def test_remove(self):
+        bloom, other = (glint.Bloom(1000, layout="counting") for _ in range(2))
+        bloom.add_many(f"a{i}" for i in range(500))
+        other.add_many(f"b{i}" for i in range(500))
+        both = bloom | other
+        for i in range(500):
+            both.remove(f"b{i}")
+        self.assertEqual(both, bloom)
+        self.assertIn("a7", both & bloom)
+        absent = next(i for i in range(10**6) if f"c{i}" not in both)
+        with self.assertRaises(KeyError):
+            both.remove(f"c{absent}")
+        both.add("a7")
+        both.remove("a7")
+        self.assertIn("a7", both)
+        for _ in range(20):
+            both.add("full")
+        for _ in range(30):
+            both.remove("full")
+        self.assertIn("full", both)
+        for layout in ("classic", "block512", "split-block"):
+            with self.assertRaises(glint.Error) as raised:
+                glint.Bloom(10, layout=layout).remove("a")
+            self.assertEqual(raised.exception.code, "E0804")
+
     def test_no_id_is_lost_and_the_rate_is_as_promised(self):
         for layout, p in itertools.product(("classic", "block512", "split-block"), (0.1, 0.01)):
             with self.subTest(layout=layout, p=p):

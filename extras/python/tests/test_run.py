@@ -146,6 +146,37 @@ class Run(unittest.TestCase):
                 change()
             self.assertEqual(raised.exception.code, "E0804")
 
+    def test_exact_filters_of_a_universe(self):
+        ids = [f"tt{i:06d}" for i in range(5000)]
+        everything, members = self.work / "everything", self.work / "members"
+        everything.write_text("".join(f"{i}\t7\n" for i in ids))
+        members.write_text("".join(f"{i}\t7\n" for i in ids[::10]))
+        glint.run("count-keys", everything, self.work / "counts")
+        built = glint.run("bloom-build", members, self.work / "counts", self.work / "exact",
+                          exact=True, universe=everything)
+        exact = built.outputs[0].filters(mmap=True)[7]
+        self.assertEqual((exact.layout, exact.n, exact.p), ("exact", 500, 0.0))
+        self.assertEqual([i in exact for i in ids], [i % 10 == 0 for i in range(5000)])
+        self.assertEqual(list(exact.contains_many(ids)), [i % 10 == 0 for i in range(5000)])
+        copy = glint.Bloom.from_bytes(exact.to_bytes())
+        self.assertEqual(copy, exact)
+        for change in (lambda: copy.add("a"), lambda: copy.remove("tt000000"), copy.clear,
+                       lambda: copy | copy, lambda: glint.Bloom(10, 0.1, layout="exact")):
+            with self.assertRaises(glint.Error) as raised:
+                change()
+            self.assertEqual(raised.exception.code, "E0804")
+
+    def test_counting_filters_of_jobs_and_of_python_are_equal(self):
+        ids = [f"tt{i:06d}" for i in range(1000)]
+        table = self.work / "table"
+        table.write_text("".join(f"{i}\t7\n" for i in ids))
+        glint.run("count-keys", table, self.work / "counts")
+        built = glint.run("bloom-build", 0.01, table, self.work / "counts", self.work / "filters",
+                          layout="counting", scheme="wide")
+        counting = glint.Bloom(1000, 0.01, layout="counting")
+        counting.add_many(ids)
+        self.assertEqual(built.outputs[0].filters()[7], counting)
+
     # ---- errors
 
     def test_errors_have_all_parts(self):

@@ -20,7 +20,7 @@ Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 
 _CLOSED = "the filter is closed"
 _contains = lib.glint_bloom_contains
-_SCHEMES = {"classic": "wide"}  # of the others xxh64
+_SCHEMES = {"classic": "wide", "counting": "wide"}  # of the others xxh64
 
 
 # By id(), since filters have no hash. A child has no thread that would release their locks.
@@ -43,8 +43,9 @@ class Bloom:
 
     layout "split-block" is the fastest; "classic" takes the fewest bits for a small p, and is
     several times slower. scheme is how ids are hashed; docs/filter-format.md lists schemes.
-    bits_per_id replaces p. Filters of the layouts "fuse8" and "fuse16", which the job bloom-build
-    makes, are read like the others; they cannot be created or changed here.
+    bits_per_id replaces p. Layout "counting" has a counter of 4 bits for each bit of "classic", so
+    that remove() works. Filters of the layouts "fuse8", "fuse16" and "exact", which the job
+    bloom-build makes, are read like the others; they cannot be created or changed here.
 
     id_type makes ids values that are hashed as their bytes, as other systems hash numbers: "i32",
     "i64", "u64" (int), "f64" (float), "date", "timestamp" (datetime), "uuid", "decimal(P,S)",
@@ -80,7 +81,7 @@ class Bloom:
         chosen = ffi.new("enum glint_bloom_layout *")
         hashed = ffi.new("enum glint_bloom_scheme *")
         check(lib.glint_bloom_layout_named(layout.encode(), chosen), layout,
-              "layouts: classic, block512, split-block")
+              "layouts: classic, block512, split-block, counting")
         scheme = _SCHEMES.get(layout, "xxh64") if scheme is None else scheme
         check(lib.glint_bloom_scheme_named(scheme.encode(), hashed), scheme)
         params = ffi.new("struct glint_bloom_params *")
@@ -146,6 +147,17 @@ class Bloom:
         data = self._bytes(value)
         with self._writing:
             check(lib.glint_bloom_add(self._writable, data, len(data)))
+
+    def remove(self, value: Any) -> None:
+        """Removes an id that was added, from a filter of the layout "counting". KeyError: it does
+        not contain the id. One that was added twice is there until it has been removed twice. Never
+        remove what was not added: where it is a false positive, other ids are lost."""
+        data = self._bytes(value)
+        with self._writing:
+            result = lib.glint_bloom_remove(self._writable, data, len(data))
+        if result == lib.GLINT_BLOOM_ERR_ABSENT:
+            raise KeyError(value)
+        check(result, f"layout {self.layout!r}")
 
     def __contains__(self, value: Any) -> bool:
         if type(value) is str and self._type is None:

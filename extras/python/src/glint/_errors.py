@@ -75,7 +75,8 @@ def _rebuild(parts: dict[str, object]) -> Error:
 _LIMITS = ("N", "P", "M", "K", "SEEDS", "SCHEME", "LAYOUT", "PAIR", "BLOCKS", "K_LAYOUT",
            "P_LAYOUT", "BITS")
 _CODE_OF = {**dict.fromkeys(_LIMITS, "E0805"), "MEMORY": "E0501", "MISMATCH": "E0804",
-            "STATIC": "E0804", "COLUMN": "E0104", "ID_TYPE": "E0104", "ID_SIZE": "E0104"}
+            "STATIC": "E0804", "REMOVE": "E0804", "COLUMN": "E0104", "ID_TYPE": "E0104",
+            "ID_SIZE": "E0104"}
 
 
 def check(result: int, what: str = "", hint: Optional[str] = None, writes: bool = False) -> None:

@@ -41,7 +41,9 @@ enum glint_bloom_result {
     GLINT_BLOOM_ERR_ID_TYPE = -35,
     GLINT_BLOOM_ERR_ID_SIZE = -36,
     GLINT_BLOOM_ERR_STATIC = -37,
-    GLINT_BLOOM_ERR_SHARDS = -38
+    GLINT_BLOOM_ERR_SHARDS = -38,
+    GLINT_BLOOM_ERR_ABSENT = -39,
+    GLINT_BLOOM_ERR_REMOVE = -40
 };
 
 const char *glint_bloom_strerror(int result);
@@ -111,6 +113,7 @@ int glint_bloom_create(const struct glint_bloom_params *params, glint_bloom **ou
 int glint_bloom_copy(const glint_bloom *filter, glint_bloom **out_filter);
 void glint_bloom_destroy(glint_bloom *filter);
 int glint_bloom_add(glint_bloom *filter, const void *id, size_t size);
+int glint_bloom_remove(glint_bloom *filter, const void *id, size_t size);
 int glint_bloom_clear(glint_bloom *filter);
 bool glint_bloom_contains(const glint_bloom *filter, const void *id, size_t size);
 struct glint_bloom_params glint_bloom_params_of(const glint_bloom *filter);
