@@ -242,7 +242,7 @@ struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f)
                                             .seeds = set->seeds,
                                             .hash_seed = {set->hash_seed[0], set->hash_seed[1]},
                                             .id_type = set->id_type},
-                                 .bits = set->bits + slot->offset};
+                                 .bits = set->bits != NULL ? set->bits + slot->offset : NULL};
 }
 
 enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set *from)

@@ -312,7 +312,7 @@ static int set_missing_member_error(struct glint_task *task, const struct solve_
 /* Marks the members in `member`; all must be ids of the universe. */
 static int mark_members(struct glint_task *task, struct solve_state *s, const struct id_hash *ids)
 {
-    const uint8_t *at = s->members.bytes, *end = at + s->members.used;
+    const uint8_t *at = s->members.bytes, *end = s->members.used > 0 ? at + s->members.used : at;
     memset(s->member, 0, s->count);
     s->n = 0;
     while (at < end) {

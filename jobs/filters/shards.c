@@ -163,12 +163,12 @@ static int shards_join_add_shards(struct glint_task *task, void *state,
 /* A shard that no id belongs to. */
 static void add_empty_shard(struct join_state *s, uint32_t i)
 {
-    uint64_t memory[64];
+    _Alignas(16) uint64_t memory[64];
     uint8_t *shard = s->memory + join_head_bytes(s) + i * s->stride;
     const struct exact_plan none = exact_plan_shard(0, 0);
     s->ids[i] = s->universe[i] = 0;
     if (s->params.layout == BLOOM_EXACT) {
-        s->size[i] = exact_solve(&none, NULL, NULL, 0, NULL, shard);
+        s->size[i] = exact_solve(&none, NULL, NULL, 0, (uint8_t *)memory, shard);
     } else {
         assert(fuse_solve_memory(0) <= sizeof memory);
         s->size[i] = fuse_shard_bytes(s->params.layout, 0);
