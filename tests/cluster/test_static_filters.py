@@ -1,4 +1,4 @@
-"""Fuse, exact and counting filters: the same bytes in one process and on a cluster, for any splits."""
+"""Fuse, exact and counting filters: the same bytes in one process and on a cluster."""
 import os
 import unittest
 
