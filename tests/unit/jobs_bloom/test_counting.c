@@ -1,6 +1,7 @@
 /* Counting filters: the counters are those of a model, an id that was removed as often as it was
  * added leaves nothing behind, and saturated counters stay. */
 #include "jobs/bloom/counting.h"
+#include "jobs/bloom/glint/bloom.h"
 #include "oracle.h"
 
 #include <criterion/criterion.h>
@@ -206,4 +207,41 @@ Test(counting, files_and_classic_filters_have_the_same_ids)
         free(file);
         bloom_fini(&filter);
     }
+}
+
+/* What programs outside of glint call. */
+Test(counting, the_public_functions_remove_unite_and_intersect)
+{
+    struct glint_bloom_params params;
+    glint_bloom *a, *b, *view, *classic;
+    cr_assert_eq(
+        glint_bloom_size_by_rate(GLINT_BLOOM_WIDE, GLINT_BLOOM_COUNTING, 100, 0.01, &params), 0);
+    cr_assert_eq(glint_bloom_create(&params, &a), 0);
+    cr_assert_eq(glint_bloom_copy(a, &b), 0);
+    cr_assert_eq(glint_bloom_add(a, "x", 1), 0);
+    cr_assert_eq(glint_bloom_add(a, "y", 1), 0);
+    cr_assert_eq(glint_bloom_add(b, "x", 1), 0);
+    cr_assert_eq(glint_bloom_unite(a, b), 0);
+    cr_assert_eq(glint_bloom_remove(a, "x", 1), 0);
+    cr_assert_eq(glint_bloom_intersect(a, b), 0);
+    cr_assert(glint_bloom_contains(a, "x", 1) && !glint_bloom_contains(a, "y", 1));
+    cr_assert_eq(glint_bloom_remove(a, "x", 1), 0);
+    cr_assert_eq(glint_bloom_bits_set(a), 0);
+    cr_assert_eq(glint_bloom_remove(a, "x", 1), GLINT_BLOOM_ERR_ABSENT);
+    const size_t size = glint_bloom_encoded_size(b);
+    uint8_t *bytes = malloc(size);
+    cr_assert_eq(glint_bloom_encode(b, bytes, size), 0);
+    cr_assert_eq(glint_bloom_view(bytes, size, &view), 0);
+    cr_assert_eq(glint_bloom_remove(view, "x", 1), GLINT_BLOOM_ERR_READ_ONLY);
+    params.id_type = 2;
+    params.layout = GLINT_BLOOM_CLASSIC;
+    params.bits /= 4;
+    cr_assert_eq(glint_bloom_create(&params, &classic), 0);
+    cr_assert_eq(glint_bloom_remove(classic, "1234", 4), GLINT_BLOOM_ERR_REMOVE);
+    cr_assert_eq(glint_bloom_remove(classic, "x", 1), GLINT_BLOOM_ERR_ID_SIZE);
+    glint_bloom_destroy(classic);
+    glint_bloom_destroy(view);
+    free(bytes);
+    glint_bloom_destroy(b);
+    glint_bloom_destroy(a);
 }
