@@ -333,7 +333,7 @@ static int print_choices_json(struct chooser *c)
             json_f64(&j, "build_ns", l->build_ns);
             json_f64(&j, "look_up_ns", l->query_ns);
         }
-        json_u64(&j, "chosen", i == c->chosen);
+        json_bool(&j, "chosen", i == c->chosen);
         json_end(&j, '}');
     }
     json_end(&j, ']');
