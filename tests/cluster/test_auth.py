@@ -431,7 +431,7 @@ class IdleClients(AuthTest):
 class DriverAuthorization(AuthTest):
     """The id of a job is visible in STATUS; only the driver that submitted the job may use it."""
 
-    keys = {**AuthTest.keys, "suspect": "20s", "dead": "30s", "connect": "10s"}  # send no heartbeats
+    keys = {**AuthTest.keys, "suspect": "60s", "dead": "90s", "connect": "60s"}  # send no heartbeats
 
     def test_driver_cannot_end_the_job_of_another(self):
         job = self.submit("job", "empty-tasks", "--tasks", "100000")
