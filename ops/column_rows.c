@@ -92,7 +92,7 @@ static int append_value(struct row_writer *w, uint32_t column, int64_t row)
 }
 
 /* Reports a value that rows of text cannot hold. Returns 0 if the row is left out, or a code. */
-static int bad_value(struct row_writer *w, uint32_t column, uint64_t row)
+static int report_bad_value(struct row_writer *w, uint32_t column, uint64_t row)
 {
     const struct split_piece *piece = column_reader_piece(&w->reader);
     struct glint_slice text = {w->bytes.data, 0};
@@ -116,7 +116,7 @@ static int append_row(struct row_writer *w, const struct row_layout *layout, int
         if (next == layout->count || layout->columns[next].field != field) continue;
         int r = append_value(w, next++, row);
         if (r > 0) {
-            r = bad_value(w, next - 1, w->reader.first_row + (uint64_t)row);
+            r = report_bad_value(w, next - 1, w->reader.first_row + (uint64_t)row);
             w->bytes.size = from;
             return r;
         }

@@ -116,7 +116,7 @@ static bool pack_form(struct packer *p, const struct glint *g, const struct glin
 }
 
 /* The schema of an output without any partition is in a file without rows. */
-static struct glint_rdd *with_partition(struct glint_rdd *rows)
+static struct glint_rdd *ensure_partition(struct glint_rdd *rows)
 {
     const bool none = glint_partitions(rows) == 0 && !context_failed(rows->g);
     return none ? glint_parallelize(rows->g, rows->schema, NULL, 0, 1) : rows;
@@ -137,7 +137,7 @@ static int save_columns(struct glint_rdd *rows, enum glint_type key, const char 
     if (check_not_stdout(g, paths, count) != 0 || check_compression(g, form->format) != 0 ||
         format_library_load(&g->error) == NULL)
         return g->error.code;
-    rows = with_partition(rows);
+    rows = ensure_partition(rows);
     if (rows == NULL || context_failed(g)) return g->error.code;
     struct packer p = {.failed = false};
     const bool packed = pack_form(&p, g, form);

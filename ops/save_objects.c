@@ -20,7 +20,7 @@ struct save_objects {
 };
 
 /* Whether values of a type, in Arrow's form, are JSON as they are: bool, numbers, nested values. */
-static bool is_json_type(const char *type)
+static bool is_raw_json_type(const char *type)
 {
     return type[0] == 'd' || type[0] == '+' ||
            (type[0] != '\0' && type[1] == '\0' && strchr("bcCsSiIlLefg", type[0]) != NULL);
@@ -45,7 +45,7 @@ int save_objects_read(struct glint_task *task, struct unpacker *u, uint64_t elem
         char *copy = task_alloc(task, size);
         if (copy == NULL) return GLINT_E_NO_MEMORY;
         memcpy(copy, name, size);
-        o->members[i] = (struct object_member){copy, is_json_type(type)};
+        o->members[i] = (struct object_member){copy, is_raw_json_type(type)};
     }
     *out = o;
     return 0;

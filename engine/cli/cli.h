@@ -75,7 +75,7 @@ void help_print_syntax(const struct cli_syntax *syntax);
 /* The same for a command whose syntax has the name "glint ...". Returns its exit status. */
 int help_print_own(const struct cli_program *program, const struct cli_syntax *syntax);
 /* Prints the commands of a group, whose syntax.command is its name with the program's own. */
-void help_print_commands(const struct cli_command *group);
+void help_print_group(const struct cli_command *group);
 /* Prints the jobs; follows one of the above. */
 void help_print_jobs(const struct cli_program *program);
 /* cli_line_parse for commands: prints errors, and the help if requested. Returns false if the

@@ -42,7 +42,7 @@ static void print_format_with_fields(FILE *out, const json_t *o, const char *for
 }
 
 /* Prints "E0908 executor lost: e1 died"; nothing if there is no error. */
-static void print_error_of(FILE *out, const char *before, const json_t *event)
+static void print_event_error(FILE *out, const char *before, const json_t *event)
 {
     const json_t *why = json_object_get(event, "error");
     if (!json_is_object(why)) return;
@@ -82,7 +82,7 @@ static void print_job_history(FILE *out, const struct job_model *m)
     fputs(" in ", out);
     print_count_of(out, m->attempts_total, "attempt");
     fprintf(out, ", %llu retr%s\n", (unsigned long long)t.retries, t.retries == 1 ? "y" : "ies");
-    print_error_of(out, "  ", m->end);
+    print_event_error(out, "  ", m->end);
     if (failed) fputc('\n', out);
     if (m->truncated_line) fputs("  ignored a truncated last line\n", out);
     if (m->size_limited) fputs("  log size limit reached; later events are missing\n", out);
@@ -102,7 +102,7 @@ static void print_executor_history(FILE *out, uint32_t number, const struct job_
     fprintf(out, ", %llu failed\n", (unsigned long long)e->failed);
     if (e->last == NULL) return;
     print_format_with_fields(out, e->last, "  {state} at {ms:s} s");
-    print_error_of(out, ": ", e->last);
+    print_event_error(out, ": ", e->last);
     fputc('\n', out);
 }
 
@@ -190,7 +190,7 @@ static void print_stage_history(FILE *out, const struct job_stage *s)
         fprintf(out, "; %.3f s to %.3f s", s->start_ms / 1000, s->end_ms / 1000);
     else
         fputs("; not finished", out);
-    print_error_of(out, "; ", s->end);
+    print_event_error(out, "; ", s->end);
     fputc('\n', out);
     if (job_stage_run_ms(s, ms))
         fprintf(out,
@@ -245,7 +245,7 @@ static void print_history_event(FILE *out, const json_t *o)
             out, o,
             "retry at {ms:s} s: stage {stage:n} task {task:n} attempt {attempt:n} on "
             "executor {executor:n}");
-        print_error_of(out, ": ", o);
+        print_event_error(out, ": ", o);
         fputc('\n', out);
     } else if (job_event_is(o, "note")) {
         print_format_with_fields(out, o, "note: {text}\n");

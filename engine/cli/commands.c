@@ -28,7 +28,7 @@ static int dispatch_command(const struct cli_program *program, const struct cli_
 static int print_commands(const struct cli_program *program, const struct cli_command *group)
 {
     const bool all = strcmp(group->syntax.command, program->name) == 0;
-    help_print_commands(group);
+    help_print_group(group);
     if (all) help_print_jobs(program);
     return cli_flush_stdout(0);
 }

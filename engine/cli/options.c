@@ -580,7 +580,7 @@ static void print_help_item(const char *name, const char *summary, int width)
     }
 }
 
-void help_print_commands(const struct cli_command *group)
+void help_print_group(const struct cli_command *group)
 {
     const struct cli_syntax *s = &group->syntax;
     if (help_format == HELP_MAN) {

@@ -507,7 +507,7 @@ struct upload_sweep {
     struct glint_error *error;
 };
 
-static bool is_recorded(const struct commit_record *record, const char *name, const char *id)
+static bool is_upload_recorded(const struct commit_record *record, const char *name, const char *id)
 {
     const size_t digits = strspn(name + sizeof PART_PREFIX - 1, "0123456789");
     int64_t number;
@@ -523,7 +523,7 @@ static int sweep_upload(void *arg, const struct s3_upload *u)
     const size_t before = strlen(s->o->path) + 1;
     const char *name = strlen(u->key) > before ? u->key + before : "", *job, *suffix;
     if (!commit_name_is_part(name, s->job) || remote_part_parse(name, &job, &suffix) == 0 ||
-        job == NULL || (s->keep_recorded && is_recorded(&s->o->record, name, u->upload_id)))
+        job == NULL || (s->keep_recorded && is_upload_recorded(&s->o->record, name, u->upload_id)))
         return 0;
     if (s->initiated_max[0] != '\0' &&
         (u->initiated[0] == '\0' || strcmp(u->initiated, s->initiated_max) > 0))
@@ -653,7 +653,7 @@ void commit_objects_complete(struct commit_objects *o)
 }
 
 /* Returns 0 if another process has not written there meanwhile. */
-static int check_again(struct commit_objects *o, struct glint_error *error)
+static int recheck_output(struct commit_objects *o, struct glint_error *error)
 {
     struct contents c;
     int r = list_contents(o, o->overwrite, &c, error);
@@ -670,7 +670,7 @@ int commit_objects_start(struct commit_objects *o, struct glint_error *error)
     char key[S3_KEY_BYTES];
     struct buffer text = {NULL, 0, 0};
     assert(o->state == OBJECTS_OPEN);
-    int r = check_again(o, error);
+    int r = recheck_output(o, error);
     if (r == 0) r = commit_record_encode(&o->record, &text, error);
     if (r == 0 && text.size > COMMIT_RECORD_BYTES_MAX)
         r = error_set(error, GLINT_E_OUTPUT_CREATE, "use fewer partitions",

@@ -196,8 +196,8 @@ static int check_name(struct schema_reader *s, const struct column_file *f, uint
 }
 
 /* A column that another file has, too: its types become one. */
-static void merge_column_types(struct schema_column *known, enum column_class class,
-                               const char *type)
+static void widen_column_type(struct schema_column *known, enum column_class class,
+                              const char *type)
 {
     if (known->class != class) class = COLUMN_TEXT;
     if (strcmp(known->type, type) != 0)
@@ -214,7 +214,7 @@ static int add_column(struct schema_reader *s, const struct arrow_field *field, 
         return error_no_memory(s->error);
     const char *const type = (const char *)s->type.data;
     if (known != UINT32_MAX) {
-        merge_column_types(&s->columns[known], class, type);
+        widen_column_type(&s->columns[known], class, type);
         return 0;
     }
     const struct schema_column column = {.name = arena_strdup(s->arena, field->name),

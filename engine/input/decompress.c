@@ -771,7 +771,7 @@ static int64_t decode_some(struct decompressor *z, void *out, uint64_t size,
 }
 
 /* Between two frames: returns 1 if the frame before is the one that ends at `to`, 0 if not. */
-static int check_past(struct decompressor *z, struct glint_error *error)
+static int pass_end_frame(struct decompressor *z, struct glint_error *error)
 {
     const uint64_t at = decompressor_offset(z);
     if (z->to == 0 || z->past || at < z->to) return 0;
@@ -790,7 +790,7 @@ int64_t decompressor_read(struct decompressor *z, void *out, uint64_t size,
         if (z->state == IN_FRAME) {
             n = decode_some(z, (uint8_t *)out + done, size - done, error);
         } else {
-            n = check_past(z, error);
+            n = pass_end_frame(z, error);
             if (n > 0) break;
             if (n == 0) n = next_compressed_frame(z, error);
         }

@@ -147,7 +147,7 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
 }
 
 /* A path that a pattern matches itself is added for that, once. */
-static bool matches_itself(const struct input_walk *w, const char *path, bool directory)
+static bool is_other_match(const struct input_walk *w, const char *path, bool directory)
 {
     char slash[PATH_MAX];
     if (input_names_contain(w->matches, path)) return true;
@@ -156,7 +156,7 @@ static bool matches_itself(const struct input_walk *w, const char *path, bool di
 }
 
 /* A name that was listed cannot be examined. */
-static int record_listed(struct input_walk *w, int error, const char *path)
+static int record_failed_stat(struct input_walk *w, int error, const char *path)
 {
     return error == -ENOENT ? input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path,
                                                     "a dangling symbolic link", NULL)
@@ -174,8 +174,8 @@ static int add_directory_entry(struct input_walk *w, const char *dir, const char
         return input_record_failed_call(w, -ENAMETOOLONG, "open", dir);
     int r = w->env->stat(w->env, stored != NULL ? part : path, &stat);
     if (r < 0 && stored != NULL) return input_record_failed_call(w, r, "stat", path);
-    if (r < 0) return record_listed(w, r, path);
-    if (matches_itself(w, path, stat.kind == ENV_DIRECTORY)) return 0;
+    if (r < 0) return record_failed_stat(w, r, path);
+    if (is_other_match(w, path, stat.kind == ENV_DIRECTORY)) return 0;
     if (w->in_tree && input_is_link_to_directory(w, path)) return 0;
     if (stat.kind == ENV_FILE) return add_input_file(w, path, stored != NULL ? part : NULL, &stat);
     return record_bad_kind(
@@ -227,7 +227,7 @@ static int record_unwritten(struct input_walk *w, const struct saved_output *sav
 
 /* ---- Pipes */
 
-static int copy_pipe(struct input_walk *w, struct input_file *file)
+static int spool_pipe(struct input_walk *w, struct input_file *file)
 {
     const struct spooled_input *copy;
     struct env_stat stat;
@@ -246,11 +246,11 @@ static int copy_pipe(struct input_walk *w, struct input_file *file)
     return r < 0 ? r : 0;
 }
 
-static int copy_pipes(struct input_walk *w)
+static int spool_pipes(struct input_walk *w)
 {
     int r = 0;
     for (uint64_t i = 0; r == 0 && w->bad_count == 0 && i < w->list->count; i++)
-        if (w->list->files[i].pipe) r = copy_pipe(w, &w->list->files[i]);
+        if (w->list->files[i].pipe) r = spool_pipe(w, &w->list->files[i]);
     return r;
 }
 
@@ -271,7 +271,7 @@ static int add_null_device(struct input_walk *w, const char *path, const struct 
                                                      .pipe = w->list->spool != NULL});
 }
 
-static int add_existing(struct input_walk *w, const char *path, const struct env_stat *stat)
+static int add_existing_path(struct input_walk *w, const char *path, const struct env_stat *stat)
 {
     if (stat->kind == ENV_FILE) return add_input_file(w, path, NULL, stat);
     if (stat->kind == ENV_DIRECTORY && record_directory(w, path, stat) != 0) return w->error->code;
@@ -296,10 +296,10 @@ static int add_glob_match(struct input_walk *w, const char *path, bool listed)
     if (r == 0) {
         /* A pipe without a writer would wait without end, unnamed by the user. */
         r = stat.kind == ENV_FIFO ? record_bad_kind(w, path, "a named pipe that a pattern matches")
-                                  : add_existing(w, path, &stat);
+                                  : add_existing_path(w, path, &stat);
         return r == 0 ? 1 : r;
     }
-    return r == -ENOTDIR || (r == -ENOENT && !listed) ? 0 : record_listed(w, r, path);
+    return r == -ENOTDIR || (r == -ENOENT && !listed) ? 0 : record_failed_stat(w, r, path);
 }
 
 static int add_glob(struct input_walk *w, const char *pattern)
@@ -370,7 +370,7 @@ static int add_input_path(struct input_walk *w, const char *text)
         path = path_from_file_url(text);
         r = w->env->stat(w->env, path, &stat);
     }
-    if (r == 0) return add_existing(w, path, &stat);
+    if (r == 0) return add_existing_path(w, path, &stat);
     if (input_has_braces(text) && remote_url_kind(text) != REMOTE_HTTP && !is_fatal(r))
         return add_alternatives(w, text);
     if (remote_url_kind(text) != REMOTE_NONE && !is_fatal(r)) return input_add_url(w, text);
@@ -451,7 +451,7 @@ int input_list_resolve(struct env *env, const char *paths, enum input_content co
                      find_saved_output(&w, path_from_file_url(paths)) != NULL ||
                      env->stat(env, path_from_file_url(paths), &stat) == 0;
     int r = one ? add_input_path(&w, paths) : add_path_list(&w, paths);
-    if (r == 0) r = copy_pipes(&w);
+    if (r == 0) r = spool_pipes(&w);
     if (r == 0 && w.bad_count == 0) r = check_same_kind(&w);
     return r < 0 ? r : report_bad_paths(&w);
 }

@@ -203,7 +203,7 @@ static uint64_t match_name(const struct input_glob *g, uint64_t states, const ch
     return skip_trees(g, next);
 }
 
-bool input_glob_is_deep(const struct input_glob *g)
+bool input_glob_spans_directories(const struct input_glob *g)
 {
     return g->count > 1 || is_tree(g, 0);
 }

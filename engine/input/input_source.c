@@ -71,8 +71,8 @@ static int64_t read_spool_some(struct env *env, const struct copy_source *from, 
     return n >= 0 ? n : error_set_system(error, GLINT_E_INPUT_IO, (int)n, "read", from->path);
 }
 
-static int copy_all(struct env *env, const struct copy_source *from, int to,
-                    struct glint_error *error)
+static int copy_to_spool(struct env *env, const struct copy_source *from, int to,
+                         struct glint_error *error)
 {
     uint8_t *bytes = mem_alloc(COPY_BYTES);
     if (bytes == NULL) return error_no_memory(error);
@@ -98,7 +98,7 @@ static int spool_path(struct input_spool *s, struct env *env, int cancelled,
     if (file < 0) return error_set_system(error, input_error_code(file), file, "open", copy->path);
     const struct copy_source from = {file, cancelled, is_stdin ? "standard input" : copy->path};
     int r = copy->file = create_unnamed(s, env, error);
-    if (r >= 0) r = copy_all(env, &from, copy->file, error);
+    if (r >= 0) r = copy_to_spool(env, &from, copy->file, error);
     if (!is_stdin) env->close(env, file);
     if (r < 0 && copy->file >= 0) env->close(env, copy->file);
     return r;

@@ -84,7 +84,7 @@ enum glob_match {
  * of the directory. */
 void input_glob_init(struct input_glob *g, char *pattern);
 /* Whether a match may be in a directory of the listed one. */
-bool input_glob_is_deep(const struct input_glob *g);
+bool input_glob_spans_directories(const struct input_glob *g);
 /* Matches a path by the rules of input_glob_expand. *out_size: the bytes of `path` up to the end of
  * the directory that matches, of GLOB_DIRECTORY. */
 enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory,

@@ -624,8 +624,8 @@ static int add_url_directory(struct input_walk *w, const char *url, const char *
     if (l.glob.too_long)
         return input_record_bad_path(w, GLINT_E_INPUT_URL, path, "too many names in a pattern",
                                      NULL);
-    int r = remote_list(w->env, url, begin, input_glob_is_deep(&l.glob), w->list->cancelled,
-                        collect_listed_object, &l, &problem);
+    int r = remote_list(w->env, url, begin, input_glob_spans_directories(&l.glob),
+                        w->list->cancelled, collect_listed_object, &l, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, url, &problem);
     if (r == 0) r = record_pending_directories(&l);
     if (r == 0 && may_be_part(begin)) r = check_not_pending(w, url);
@@ -662,7 +662,7 @@ static int add_object_of_store(struct input_walk *w, const char *url, struct inp
 }
 
 /* `url` is of s3 or webhdfs: an object, or a directory of objects. */
-static int add_stored(struct input_walk *w, const char *text)
+static int add_store_url(struct input_walk *w, const char *text)
 {
     char url[PATH_MAX];
     enum glint_code code = GLINT_OK;
@@ -694,7 +694,7 @@ int input_add_url(struct input_walk *w, const char *url)
         return input_record_bad_path(w, GLINT_E_INPUT_URL, "a URL", "it is too long", NULL);
     const char *problem = remote_url_check(url, &hint);
     if (problem != NULL) return input_record_bad_path(w, GLINT_E_INPUT_URL, name, problem, hint);
-    if (remote_url_kind(url) != REMOTE_HTTP) return add_stored(w, url);
+    if (remote_url_kind(url) != REMOTE_HTTP) return add_store_url(w, url);
     int r = identify_url(w, url, name, false, &file, &code);
     return r > 0 ? append_object(w, url, name, &file) : r;
 }

@@ -79,25 +79,25 @@ void remote_reader_destroy(struct remote_reader *r)
 
 /* ---- Responses */
 
-static enum remote_result set_changed(const struct remote_reader *r, const char *what,
-                                      struct glint_error *error)
+static enum remote_result set_changed_error(const struct remote_reader *r, const char *what,
+                                            struct glint_error *error)
 {
     error_set(error, GLINT_E_INPUT_CHANGED, "run the job again when no process writes to its input",
               "%s: %s", r->name, what);
     return REMOTE_FAILED;
 }
 
-static enum remote_result set_unusable(const struct remote_reader *r, const char *hint,
-                                       const char *what, struct glint_error *error)
+static enum remote_result set_unusable_error(const struct remote_reader *r, const char *hint,
+                                             const char *what, struct glint_error *error)
 {
     error_set(error, GLINT_E_INPUT_URL, hint, "%s: %s", r->name, what);
     return REMOTE_FAILED;
 }
 
-static enum remote_result set_garbled(const struct remote_reader *r, const char *what,
-                                      struct glint_error *error)
+static enum remote_result set_garbled_error(const struct remote_reader *r, const char *what,
+                                            struct glint_error *error)
 {
-    set_unusable(r, NULL, what, error);
+    set_unusable_error(r, NULL, what, error);
     return REMOTE_GARBLED;
 }
 
@@ -105,7 +105,7 @@ static enum remote_result set_status_error(struct remote_reader *r, struct glint
 {
     r->retry.wait_ms = r->transfer.retry_after_ms;
     if (r->transfer.status == 412 && r->known)
-        return set_changed(r, "it was modified during the job", error);
+        return set_changed_error(r, "it was modified during the job", error);
     return remote_set_status_error(r->target.kind, r->name, &r->transfer, error);
 }
 
@@ -115,8 +115,9 @@ static enum remote_result learn_identity(struct remote_reader *r, struct glint_e
     const struct remote_response *response = &r->transfer.response;
     const bool ranges = r->transfer.status == 206;
     if (ranges ? !response->has_total : !response->has_length)
-        return set_unusable(r, "download it, or pipe it: curl -s URL | glint submit JOB - OUT",
-                            "the server does not say how long it is", error);
+        return set_unusable_error(r,
+                                  "download it, or pipe it: curl -s URL | glint submit JOB - OUT",
+                                  "the server does not say how long it is", error);
     r->known = true;
     r->identity.ranges = ranges;
     r->identity.size = ranges ? response->total : response->length;
@@ -132,23 +133,23 @@ static enum remote_result check_response(struct remote_reader *r, struct glint_e
     /* Without a byte it would be the range of a status 416. */
     const bool has_bytes = response->has_range && response->to > response->from;
     if (response->malformed || (partial && !has_bytes))
-        return set_garbled(r, "the headers of the response contradict each other", error);
+        return set_garbled_error(r, "the headers of the response contradict each other", error);
     if (partial && (response->from > r->at || response->to <= r->at))
-        return set_garbled(r, "the server sent other bytes than it was asked for", error);
+        return set_garbled_error(r, "the server sent other bytes than it was asked for", error);
     if (!r->known) {
         const enum remote_result result = learn_identity(r, error);
         if (result != REMOTE_OK) return result;
     }
     const bool sized = partial ? response->has_total : response->has_length;
     if (sized && (partial ? response->total : response->length) != r->identity.size)
-        return set_changed(r, "its size has changed", error);
+        return set_changed_error(r, "its size has changed", error);
     if (strcmp(response->version, r->identity.version) != 0)
-        return set_changed(r, "it was modified during the job", error);
+        return set_changed_error(r, "it was modified during the job", error);
     if (!partial) {
         r->at = 0; /* all of it: what is before the wanted bytes is dropped */
         r->end = r->identity.size;
     } else if (response->to > r->identity.size) {
-        return set_garbled(r, "the headers of the response contradict each other", error);
+        return set_garbled_error(r, "the headers of the response contradict each other", error);
     } else {
         r->at = response->from; /* bytes before the wanted ones are dropped, too */
         r->end = response->to;
@@ -184,7 +185,7 @@ static enum remote_result request_empty(struct remote_reader *r, struct glint_er
     struct remote_request request;
     remote_transfer_close(&r->transfer);
     if (!remote_target_object(&r->target, 0, 0, &request))
-        return set_unusable(r, NULL, "the URL is too long", error);
+        return set_unusable_error(r, NULL, "the URL is too long", error);
     return remote_transfer_open(&r->transfer, r->env, r->name, &request, error);
 }
 
@@ -200,7 +201,7 @@ static enum remote_result send_range_request(struct remote_reader *r, uint64_t o
     assert(!r->active && offset < end);
     if (open_target(r, error) < 0) return REMOTE_FAILED;
     if (!remote_target_object(&r->target, offset, whole ? 0 : end, &request))
-        return set_unusable(r, NULL, "the URL is too long", error);
+        return set_unusable_error(r, NULL, "the URL is too long", error);
     if (r->target.kind != REMOTE_WEBHDFS) request.condition = format_condition(r);
     request.group = r->group;
     r->active = r->waiting = true;
@@ -432,8 +433,8 @@ int remote_reader_check_unchanged(struct remote_reader *r, struct glint_error *e
     if (remote_url_kind(r->url) != REMOTE_WEBHDFS) return 0; /* each response was checked */
     const int code = identify_hdfs(r, &now, error);
     if (code < 0) return code;
-    if (now.size != r->identity.size) set_changed(r, "its size has changed", error);
+    if (now.size != r->identity.size) set_changed_error(r, "its size has changed", error);
     if (strcmp(now.version, r->identity.version) != 0)
-        set_changed(r, "it was modified during the job", error);
+        set_changed_error(r, "it was modified during the job", error);
     return error->code;
 }

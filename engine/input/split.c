@@ -607,8 +607,8 @@ static int plan_column_splits(struct split_builder *p)
 
 /* Whether the middle of the next row group, perhaps the first one of `file`, is beyond the current
  * split. */
-static bool is_next_split(const struct split_builder *p, const struct input_file *file,
-                          uint64_t bytes)
+static bool starts_next_split(const struct split_builder *p, const struct input_file *file,
+                              uint64_t bytes)
 {
     const uint64_t most = file == NULL           ? UINT64_MAX
                           : file->remote != NULL ? SPLIT_OBJECTS_MAX
@@ -627,7 +627,7 @@ static int split_columns(struct split_builder *p, uint64_t file)
     int r = 0;
     for (uint32_t i = start; r == 0 && i < end; i++) {
         const uint64_t bytes = group_bytes(list, i);
-        const bool begins = is_next_split(p, i == start ? &list->files[file] : NULL, bytes);
+        const bool begins = starts_next_split(p, i == start ? &list->files[file] : NULL, bytes);
         p->column_split = (p->done_bytes + bytes / 2) / p->split_bytes;
         if (begins) r = begin_split(p);
         if (r == 0 && (begins || i == start)) {
@@ -743,7 +743,7 @@ struct line_splitter {
 };
 
 /* Adds the current piece, up to `end`, as a split; the next one starts at `offset`. */
-static int end_piece_at(struct line_splitter *c, uint64_t offset, uint64_t end)
+static int add_split_until(struct line_splitter *c, uint64_t offset, uint64_t end)
 {
     assert(end > c->start && (end == SPLIT_TO_END || end == offset));
     const uint64_t length = end == SPLIT_TO_END ? SPLIT_TO_END : end - c->start;
@@ -768,7 +768,7 @@ static int split_block(struct line_splitter *c, const uint8_t *block, uint32_t s
         while (r == 0 && found.count - seen >= c->left) {
             seen += c->left;
             const uint64_t cut = offset + lf[seen - 1] + 1;
-            r = end_piece_at(c, cut, cut);
+            r = add_split_until(c, cut, cut);
         }
         c->left -= found.count - seen;
     }
@@ -784,7 +784,7 @@ static int split_records_block(struct line_splitter *c, const uint8_t *block, ui
     if (offset == 0) at += byte_order_mark_size(block, size);
     while (r == 0 && (at = csv_find_row_end(at, end, &c->quotes)) != NULL) {
         const uint64_t cut = offset + (uint64_t)(++at - block);
-        if (--c->left == 0) r = end_piece_at(c, cut, cut);
+        if (--c->left == 0) r = add_split_until(c, cut, cut);
     }
     return r;
 }
@@ -794,7 +794,7 @@ static int split_records_block(struct line_splitter *c, const uint8_t *block, ui
 static int split_remainder(struct line_splitter *c, uint64_t size)
 {
     const bool compressed = c->file.compression != COMPRESSION_NONE;
-    if (c->start < size) return end_piece_at(c, size, compressed ? SPLIT_TO_END : size);
+    if (c->start < size) return add_split_until(c, size, compressed ? SPLIT_TO_END : size);
     if (compressed && size > 0) c->builder->pieces[c->builder->count - 1].length = SPLIT_TO_END;
     return 0;
 }

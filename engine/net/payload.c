@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-static uint64_t load_number_field(const void *at, size_t size)
+static uint64_t load_sized_u64(const void *at, size_t size)
 {
     switch (size) {
     case 1: return *(const uint8_t *)at;
@@ -16,7 +16,7 @@ static uint64_t load_number_field(const void *at, size_t size)
     }
 }
 
-static void store_number_field(void *at, size_t size, uint64_t v)
+static void store_sized_u64(void *at, size_t size, uint64_t v)
 {
     switch (size) {
     case 1: *(uint8_t *)at = (uint8_t)v; break;
@@ -63,7 +63,7 @@ void payload_pack_fields(struct packer *p, const struct payload_format *format, 
     for (const struct payload_field *f = format->fields; f->kind != 0; f++) {
         const void *at = (const uint8_t *)v + f->offset;
         switch (f->kind) {
-        case PAYLOAD_NUMBER: pack_number_field(p, f, load_number_field(at, f->size)); break;
+        case PAYLOAD_NUMBER: pack_number_field(p, f, load_sized_u64(at, f->size)); break;
         case PAYLOAD_INTEGER:
             pack_i64(p, f->size == 4 ? *(const int32_t *)at : *(const int64_t *)at);
             break;
@@ -180,9 +180,9 @@ void payload_unpack_fields(struct unpacker *u, const struct payload_format *form
     for (const struct payload_field *f = format->fields; f->kind != 0; f++) {
         void *at = (uint8_t *)v + f->offset;
         switch (f->kind) {
-        case PAYLOAD_NUMBER: store_number_field(at, f->size, unpack_number_field(u, f)); break;
+        case PAYLOAD_NUMBER: store_sized_u64(at, f->size, unpack_number_field(u, f)); break;
         case PAYLOAD_INTEGER:
-            store_number_field(at, f->size, (uint64_t)unpack_integer_field(u, f->size));
+            store_sized_u64(at, f->size, (uint64_t)unpack_integer_field(u, f->size));
             break;
         case PAYLOAD_TEXT:
         case PAYLOAD_NAME: unpack_text_field(u, f, at); break;

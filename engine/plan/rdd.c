@@ -207,7 +207,7 @@ static void source_set_add(struct source_set *set, struct source_size source)
 
 /* The sources of a parent; a source is its own set. By the time it has children, its bytes are
  * known. */
-static struct source_set *rdd_source_set(struct glint_rdd *rdd)
+static struct source_set *rdd_get_sources(struct glint_rdd *rdd)
 {
     if (rdd->op->kind != OP_SOURCE || rdd->input_bytes == 0 || rdd->sources != NULL)
         return rdd->sources;
@@ -249,7 +249,7 @@ static void rdd_inherit_sources(struct glint_rdd *rdd)
 {
     for (uint32_t i = 0; i < rdd->parent_count; i++) {
         struct source_set *before = rdd->sources;
-        rdd->sources = merge_source_sets(rdd->g, before, rdd_source_set(rdd->parents[i]));
+        rdd->sources = merge_source_sets(rdd->g, before, rdd_get_sources(rdd->parents[i]));
         source_set_unref(before);
     }
     if (rdd->sources != NULL) rdd->input_bytes = rdd->sources->bytes;

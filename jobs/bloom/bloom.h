@@ -400,8 +400,8 @@ enum bloom_result bloom_set_copy(struct bloom_set *set, const struct bloom_filte
 /* A set over bits that the caller owns: an area with the layout of bloom_set_init (one filter: its
  * bits, writable up to the next multiple of 8 bytes). NULL: only for functions that need no bits.
  */
-enum bloom_result bloom_set_over(struct bloom_set *set, const struct bloom_params *params,
-                                 uint32_t count, uint8_t *bits);
+enum bloom_result bloom_set_borrow(struct bloom_set *set, const struct bloom_params *params,
+                                   uint32_t count, uint8_t *bits);
 void bloom_set_fini(struct bloom_set *set); /* accepts NULL and zeroed sets */
 
 /* Uses `level` from now on, for tests and measurements. It must be available. Sets without a vector

@@ -217,7 +217,7 @@ enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, u
     if (params == NULL) return BLOOM_ERR_MEMORY;
     enum bloom_result result = read_blob_params(data, count, params);
     if (result == BLOOM_OK)
-        result = bloom_set_over(set, params, count, (uint8_t *)(uintptr_t)data + head);
+        result = bloom_set_borrow(set, params, count, (uint8_t *)(uintptr_t)data + head);
     set->read_only = true;
     free(params);
     uint64_t expected = result == BLOOM_OK ? bloom_set_pack_size(set) : size;

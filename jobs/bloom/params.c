@@ -199,7 +199,7 @@ static bool is_hash_seed_valid(enum bloom_scheme scheme, const uint64_t seed[2])
     return (bits > 64 || seed[1] == 0) && (bits >= 64 || seed[0] >> bits == 0);
 }
 
-static bool are_seeds_valid(const struct bloom_params *params)
+static bool are_custom_seeds_valid(const struct bloom_params *params)
 {
     if (!bloom_scheme_is_seeded(params->scheme) || params->k > BLOOM_SEEDS_MAX) return false;
     for (uint32_t i = 0; params->scheme == BLOOM_POLY_MOD && i < params->k; i++)
@@ -210,7 +210,7 @@ static bool are_seeds_valid(const struct bloom_params *params)
 static enum bloom_result check_classic_params(const struct bloom_params *params)
 {
     if (params->k == 0 || params->k > BLOOM_K_MAX) return BLOOM_ERR_K;
-    if (params->seeds != NULL && !are_seeds_valid(params)) return BLOOM_ERR_SEEDED;
+    if (params->seeds != NULL && !are_custom_seeds_valid(params)) return BLOOM_ERR_SEEDED;
     if (params->seeds == NULL && params->k > schemes[params->scheme].k_max) return BLOOM_ERR_SEEDS;
     if (params->m > bloom_m_max(params)) return BLOOM_ERR_M;
     return params->m % schemes[params->scheme].word_bits != 0 ? BLOOM_ERR_BLOCKS : BLOOM_OK;

@@ -181,7 +181,7 @@ static int set_of_one_filter(const glint_bloom *filter, const struct glint_bloom
     *set = (struct bloom_set){.table = NULL};
     if (width > 0 && (ids->kind != GLINT_BLOOM_FIXED || ids->width != width))
         return GLINT_BLOOM_ERR_ID_SIZE;
-    int result = bloom_set_over(set, params, 1, filter->filter.bits);
+    int result = bloom_set_borrow(set, params, 1, filter->filter.bits);
     if (result != 0) return result;
     set->read_only = bloom_public_read_only(filter);
     /* Vector kernels of the classic layout read words of 4 bytes: in a view the last one may end

@@ -195,8 +195,8 @@ enum bloom_result bloom_set_init(struct bloom_set *set, const struct bloom_param
     return BLOOM_ERR_MEMORY;
 }
 
-enum bloom_result bloom_set_over(struct bloom_set *set, const struct bloom_params *params,
-                                 uint32_t count, uint8_t *bits)
+enum bloom_result bloom_set_borrow(struct bloom_set *set, const struct bloom_params *params,
+                                   uint32_t count, uint8_t *bits)
 {
     enum bloom_result result = set_init_without_bits(set, params, count);
     if (result != BLOOM_OK) return result;

@@ -182,7 +182,7 @@ static enum bloom_result measure_static(const struct chooser *c, struct candidat
         l->build_ns = (double)(c->env->now_ns(c->env) - begin) / (double)c->ids;
         params.n = l->layout == BLOOM_EXACT ? c->members : c->ids;
         params.m = 8 * size;
-        result = bloom_set_over(&set, &params, 1, bits);
+        result = bloom_set_borrow(&set, &params, 1, bits);
     }
     if (result == BLOOM_OK) {
         measure_look_ups(c, &set, l);

@@ -43,7 +43,7 @@ static int add_record(void *arg, struct filter_record *record)
     f.bits_set = bloom_bits_set(&f.filter);
     if (!filter_key_copy(&l->table->arena, &record->key, &f.key)) return error_no_memory(l->error);
     const enum bloom_result result =
-        l->batches ? bloom_set_over(&f.set, &f.filter.params, 1, f.filter.bits) : BLOOM_OK;
+        l->batches ? bloom_set_borrow(&f.set, &f.filter.params, 1, f.filter.bits) : BLOOM_OK;
     if (result != BLOOM_OK)
         return error_set(l->error, GLINT_E_NO_MEMORY, NULL, "%s", bloom_strerror(result));
     f.set.read_only = true;

@@ -51,7 +51,7 @@ static int added_rows_init(struct glint_task *task, void *state)
     int r = bloom_input_open(task, &s->input);
     if (r != 0) return r;
     const struct sizes *sizes = &s->input.sizes;
-    const enum bloom_result result = bloom_set_over(&s->set, sizes->params, sizes->count, NULL);
+    const enum bloom_result result = bloom_set_borrow(&s->set, sizes->params, sizes->count, NULL);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
     r = glint_arg_i64(task, "remove", &s->remove);
@@ -299,7 +299,7 @@ static int set_added_bits(struct glint_task *task, const struct add_rows_state *
     if (filter->params.layout == BLOOM_COUNTING)
         return count_rows(task, s, number, filter,
                           (struct glint_slice){s->added.data + range[0], range[1] - range[0]});
-    const enum bloom_result result = bloom_set_over(&set, &filter->params, 1, filter->bits);
+    const enum bloom_result result = bloom_set_borrow(&set, &filter->params, 1, filter->bits);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "%s", bloom_strerror(result));
     const void *indexes = s->added.data + range[0];

@@ -37,7 +37,7 @@ static int bloom_indexes_init(struct glint_task *task, void *state)
     if (r != 0) return r;
     s->shuffle_bytes = glint_counter(task, BLOOM_SHUFFLE_BYTES);
     enum bloom_result result =
-        bloom_set_over(&s->set, s->input.sizes.params, s->input.sizes.count, NULL);
+        bloom_set_borrow(&s->set, s->input.sizes.params, s->input.sizes.count, NULL);
     if (result == BLOOM_OK && s->method == BLOOM_LISTS_ONCE)
         result = bloom_set_init(&s->seen, s->input.sizes.params, s->input.sizes.count);
     if (result != BLOOM_OK)
@@ -219,7 +219,7 @@ static int index_fill_begin_key(struct glint_task *task, void *state, const unio
     memset(s->memory + BLOOM_HEADER_MAX, 0, bloom_bytes(s->params->m));
     bloom_set_fini(&s->target);
     enum bloom_result result =
-        bloom_set_over(&s->target, s->params, 1, s->memory + BLOOM_HEADER_MAX);
+        bloom_set_borrow(&s->target, s->params, 1, s->memory + BLOOM_HEADER_MAX);
     if (result == BLOOM_OK) return 0;
     return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "%s", bloom_strerror(result));
 }

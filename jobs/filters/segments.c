@@ -85,7 +85,7 @@ int segments_lists_open(struct glint_task *task, const struct sizes *sizes,
     int r = segments_open(task, sizes, &out->segments);
     if (r != 0) return r;
     out->shuffle_bytes = glint_counter(task, BLOOM_SHUFFLE_BYTES);
-    enum bloom_result result = bloom_set_over(&out->set, sizes->params, sizes->count, NULL);
+    enum bloom_result result = bloom_set_borrow(&out->set, sizes->params, sizes->count, NULL);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
     const uint64_t cells = (uint64_t)FIELDS_ROWS_MAX * out->set.k, count = out->segments.count;

@@ -194,8 +194,8 @@ static int collect_verdict_count(void *arg, const struct glint_record *record)
 }
 
 /* Counts by map and reduce; the counters must give the same numbers. */
-static int count_by_reduce(struct glint_rdd *lines, const struct fields *fields,
-                           const struct built_filter *b)
+static int check_verdict_counts(struct glint_rdd *lines, const struct fields *fields,
+                                const struct built_filter *b)
 {
     struct glint *g = glint_context(lines);
     struct verdict_counts c = {.g = g};
@@ -259,7 +259,7 @@ static int admit_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     int r = glint_error(g)->code;
     if (r == 0) r = make_admit_filter(g, args, filters, &fields, &filter);
-    if (r == 0 && filters != NULL) r = count_by_reduce(lines, &fields, &filter);
+    if (r == 0 && filters != NULL) r = check_verdict_counts(lines, &fields, &filter);
     if (r == 0) r = save_admitted_lines(lines, &fields, &filter, args, filters == NULL);
     if (r == 0) save_report(g, &filter, paths[1]);
     built_filter_fini(&filter);

@@ -40,7 +40,7 @@ static int hadoop_hashes_init(struct glint_task *task, void *state)
     int r = bloom_input_open(task, &s->input);
     if (r != 0) return r;
     enum bloom_result result =
-        bloom_set_over(&s->set, s->input.sizes.params, s->input.sizes.count, NULL);
+        bloom_set_borrow(&s->set, s->input.sizes.params, s->input.sizes.count, NULL);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_LIMIT, NULL, "%s", bloom_strerror(result));
     assert(!s->set.wide);

@@ -92,7 +92,7 @@ void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t de
 }
 
 /* The column itself, or that of a part. */
-static uint32_t whole_column(const struct table *t, uint32_t number)
+static uint32_t base_column(const struct table *t, uint32_t number)
 {
     assert(!columns_is_part(number) || number - COLUMNS_PART < t->part_count);
     return columns_is_part(number) ? t->parts[number - COLUMNS_PART].column : number;
@@ -105,10 +105,10 @@ void table_need_only(struct table *t, const struct columns *c)
     t->needed_count = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         t->some = t->some && c->number[i] != COLUMNS_LINE;
-        t->needed[t->needed_count++] = whole_column(t, c->number[i]);
+        t->needed[t->needed_count++] = base_column(t, c->number[i]);
     }
     for (uint32_t i = 0; i < t->where_count; i++)
-        t->needed[t->needed_count++] = whole_column(t, t->where_columns[i]);
+        t->needed[t->needed_count++] = base_column(t, t->where_columns[i]);
 }
 
 static struct glint_rdd *needed_rows(const struct table *t, struct glint_rdd *lines)

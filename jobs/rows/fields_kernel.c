@@ -30,8 +30,8 @@ static uint32_t find_scalar(struct fields_block *b, uint8_t delimiter, bool line
     return lines;
 }
 
-bool fields_follow(const struct fields_block *b, const struct glint_column *lines, uint32_t first,
-                   uint32_t rows)
+bool fields_rows_adjacent(const struct fields_block *b, const struct glint_column *lines,
+                          uint32_t first, uint32_t rows)
 {
     (void)b;
     const uint32_t *start = lines->start + first + 1, *end = lines->end + first;
@@ -43,7 +43,7 @@ bool fields_follow(const struct fields_block *b, const struct glint_column *line
     return other == 0;
 }
 
-uint64_t fields_ends(struct fields_block *b, uint32_t c, bool *carry)
+uint64_t fields_row_ends(struct fields_block *b, uint32_t c, bool *carry)
 {
     uint64_t *ends = b->marks[c + 1], last = 0, up = *carry;
     for (uint32_t i = 0; i < b->chunks; i++) {
@@ -87,8 +87,8 @@ static uint32_t parse_ratings_scalar(const struct fields_block *b, const uint64_
     return n - first;
 }
 
-void fields_ints(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
-                 int64_t *out, uint64_t *odd)
+void fields_parse_ints(const uint8_t *base, const uint32_t *start, const uint32_t *end,
+                       uint32_t rows, int64_t *out, uint64_t *odd)
 {
     for (uint32_t i = 0; i < rows; i++)
         if (!fields_int(base + start[i], end[i] - start[i], &out[i])) fields_mark(odd, 1, 1, i);
@@ -96,11 +96,11 @@ void fields_ints(const uint8_t *base, const uint32_t *start, const uint32_t *end
 
 static const struct fields_kernel kernel_scalar = {.row_bytes_max = 16,
                                                    .find = find_scalar,
-                                                   .follow = fields_follow,
-                                                   .ends = fields_ends,
+                                                   .follow = fields_rows_adjacent,
+                                                   .ends = fields_row_ends,
                                                    .places = bit_positions_scalar,
                                                    .ratings = parse_ratings_scalar,
-                                                   .ints = fields_ints};
+                                                   .ints = fields_parse_ints};
 
 static bool is_kernel_usable(const struct fields *f)
 {

@@ -71,11 +71,11 @@ const struct fields_kernel *fields_kernel_avx512(void);
 const struct fields_kernel *fields_kernel_vbmi2(void); /* AVX-512 with VBMI2 */
 
 /* For kernels without a faster version. */
-bool fields_follow(const struct fields_block *b, const struct glint_column *lines, uint32_t first,
-                   uint32_t rows);
-uint64_t fields_ends(struct fields_block *b, uint32_t c, bool *carry);
-void fields_ints(const uint8_t *base, const uint32_t *start, const uint32_t *end, uint32_t rows,
-                 int64_t *out, uint64_t *odd);
+bool fields_rows_adjacent(const struct fields_block *b, const struct glint_column *lines,
+                          uint32_t first, uint32_t rows);
+uint64_t fields_row_ends(struct fields_block *b, uint32_t c, bool *carry);
+void fields_parse_ints(const uint8_t *base, const uint32_t *start, const uint32_t *end,
+                       uint32_t rows, int64_t *out, uint64_t *odd);
 
 static inline uint32_t fields_bit_count(uint64_t bits)
 {

@@ -314,8 +314,8 @@ static bool is_scan_worthwhile(const struct fields *f, const struct glint_column
 
 /* Reads the key of a pair into *out, unless it is a text or none. Returns 1, 0 if it is bad and
  * left out, or a code. */
-static int take_key(const struct fields *f, struct glint_task *task,
-                    const struct glint_cell *key_cell, struct glint_slice id, int64_t *out)
+static int read_column_key(const struct fields *f, struct glint_task *task,
+                           const struct glint_cell *key_cell, struct glint_slice id, int64_t *out)
 {
     char text[TEXT_NUMBER_MAX];
     struct glint_slice shown = {(const uint8_t *)text, 0};
@@ -372,7 +372,7 @@ static int take_each_pair(struct fields *f, struct glint_task *task,
         if (value.size > UINT32_MAX ||
             (f->key == FIELDS_TEXT && cell.value.bytes.size > UINT32_MAX))
             return glint_bad_row(task, value, "a value is longer than 4 GiB");
-        const int r = take_key(f, task, &cell, value, &key);
+        const int r = read_column_key(f, task, &cell, value, &key);
         if (r < 0) return r;
         if (r == 0) continue;
         set_offsets(&pairs->value, row, n, f->id_start, f->id_end);

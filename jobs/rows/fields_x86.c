@@ -104,11 +104,11 @@ const struct fields_kernel *fields_kernel_avx2(void)
 {
     static const struct fields_kernel kernel = {.row_bytes_max = 36,
                                                 .find = find_delimiters_avx2,
-                                                .follow = fields_follow,
-                                                .ends = fields_ends,
+                                                .follow = fields_rows_adjacent,
+                                                .ends = fields_row_ends,
                                                 .places = bit_positions_avx2,
                                                 .ratings = parse_ratings_avx2,
-                                                .ints = fields_ints};
+                                                .ints = fields_parse_ints};
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                    __builtin_cpu_supports("popcnt")
                ? &kernel
@@ -158,7 +158,8 @@ AVX512 static bool rows_adjacent_avx512(const struct fields_block *b,
         const __m512i behind = _mm512_sub_epi32(words, _mm512_set1_epi32((int)word));
         if (word >= 2 * b->chunks ||
             _mm512_mask_cmpge_epu32_mask(lanes, behind, _mm512_set1_epi32(16)) != 0) {
-            if (!fields_follow(b, lines, first + i, rows - i < 16 ? rows - i : 16)) return false;
+            if (!fields_rows_adjacent(b, lines, first + i, rows - i < 16 ? rows - i : 16))
+                return false;
             continue;
         }
         const __m512i bits = _mm512_loadu_si512((const uint8_t *)b->newlines + word * 4);

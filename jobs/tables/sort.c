@@ -59,7 +59,7 @@ struct first_state {
     bool started;
 };
 
-static int first_keep(struct glint_task *task, void *state, const struct glint_record *in)
+static int first_of_key_keep(struct glint_task *task, void *state, const struct glint_record *in)
 {
     struct first_state *s = state;
     const struct glint_slice next = in->key.bytes;
@@ -82,7 +82,7 @@ static const struct glint_function first = {.name = "sort.first",
                                             .in = {GLINT_ANY, GLINT_ANY},
                                             .out = {GLINT_SAME, GLINT_SAME},
                                             .state_size = sizeof(struct first_state),
-                                            .keep = first_keep};
+                                            .keep = first_of_key_keep};
 
 /* ---- The plan */
 

@@ -204,7 +204,7 @@ static int first_rows_init(struct glint_task *task, void *state)
     return glint_arg_i64(task, "rows", &((struct first_state *)state)->rows_max);
 }
 
-static int first_keep(struct glint_task *task, void *state, const struct glint_record *in)
+static int first_rows_keep(struct glint_task *task, void *state, const struct glint_record *in)
 {
     struct first_state *s = state;
     (void)task, (void)in;
@@ -217,7 +217,7 @@ static const struct glint_function first = {.name = "top.first",
                                             .out = {GLINT_SAME, GLINT_SAME},
                                             .state_size = sizeof(struct first_state),
                                             .open = first_rows_init,
-                                            .keep = first_keep};
+                                            .keep = first_rows_keep};
 
 /* ---- --per: top.groupKey, top.groupPartition, top.firstOfGroup */
 
