@@ -108,7 +108,7 @@ class Declarations(unittest.TestCase):
 
     def test_versions_are_equal(self):
         printed = subprocess.run([glint.program(), "version"], check=True, capture_output=True)
-        version = importlib.metadata.version("glint")
+        version = importlib.metadata.version("glint-engine")
         self.assertEqual(printed.stdout.split()[1].decode(), version)
         self.assertEqual(glint.__version__, version)
         with self.assertRaises(AttributeError):

@@ -304,7 +304,7 @@ def batches_from_rows(items: Iterable[Any]) -> Iterator[Batch]:
             names = [f"_{i + 1}" for i in range(len(rows[0]))]
             if any(len(row) != len(names) for row in rows):
                 raise TypeError(UNEQUAL)
-            lists = list(zip(*rows))
+            lists = [list(values) for values in zip(*rows)]
         else:
             names, lists = ["value"], [rows]
         if not names:
