@@ -23,6 +23,12 @@ static inline uint32_t get_u32(const uint8_t *at)
 
 /* ---- sizes ---- */
 
+uint32_t exact_shards(uint64_t n)
+{
+    const uint64_t shards = n >> EXACT_SHARD_LOG2;
+    return shards == 0 ? 1 : shards > FUSE_SHARDS_MAX ? FUSE_SHARDS_MAX : (uint32_t)shards;
+}
+
 /* About how many ids pass the first level. */
 static double second_level_ids(double rare, double ids, uint32_t columns)
 {
@@ -61,9 +67,16 @@ struct exact_plan exact_plan_shard(uint64_t ids, uint64_t members)
     return plan;
 }
 
+/* Both levels have the fewest blocks, so that they have not many more than one of all ids. */
+uint64_t exact_solve_bytes_max(uint64_t ids)
+{
+    const uint64_t blocks = (uint64_t)ribbon_blocks_max(ids) + RIBBON_COLUMNS_MAX;
+    return ribbon_memory(ids) + 9 * ids + EXACT_HEAD + 16 * blocks;
+}
+
 uint64_t exact_planned_bytes(uint64_t n)
 {
-    const uint64_t shards = fuse_shards(n), each = n / shards + 1;
+    const uint64_t shards = exact_shards(n), each = n / shards + 1;
     if (each > FUSE_IDS_MAX) return UINT64_MAX;
     return EXACT_FIRST +
            shards * (EXACT_ENTRY + EXACT_HEAD + 8 * (uint64_t)ribbon_blocks_max(each));
@@ -71,7 +84,7 @@ uint64_t exact_planned_bytes(uint64_t n)
 
 uint64_t exact_expected_bytes(uint64_t n, uint64_t members)
 {
-    const uint64_t shards = fuse_shards(n), each = n / shards;
+    const uint64_t shards = exact_shards(n), each = n / shards;
     const uint64_t few = members <= n - members ? members : n - members;
     const uint64_t rare = (few + shards - 1) / shards;
     const uint32_t columns = best_columns(rare, each);

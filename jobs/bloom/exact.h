@@ -7,7 +7,8 @@
  * first level is a filter of these with fingerprints of c bits, which about 2^-c of the others
  * pass; the second says of all that pass to which class they belong. Both are ribbons (ribbon.h).
  *
- * A filter has shards by hash, as fuse filters have (fuse.h). Its "bits" are, little-endian:
+ * A filter has shards by hash, as fuse filters have (fuse.h), but smaller ones. Its "bits" are,
+ * little-endian:
  *
  *     0            shards.8
  *     8 + 24 i     end.8  members.8  ids.8     of shard i: where it ends, from 0 on
@@ -21,7 +22,14 @@
 
 #include "jobs/bloom/internal.h"
 
-enum { EXACT_FIRST = 8, EXACT_ENTRY = 24, EXACT_HEAD = 24 };
+enum {
+    EXACT_SHARD_LOG2 = 19, /* a universe of n ids has n >> 19 shards, from 1 to FUSE_SHARDS_MAX */
+    EXACT_FIRST = 8,
+    EXACT_ENTRY = 24,
+    EXACT_HEAD = 24
+};
+
+uint32_t exact_shards(uint64_t n);
 
 /* What a shard of `ids` ids with `members` of them needs. */
 struct exact_plan {
@@ -31,6 +39,8 @@ struct exact_plan {
     uint64_t memory;     /* to solve it */
 };
 struct exact_plan exact_plan_shard(uint64_t ids, uint64_t members);
+/* At least `memory` and `bytes_max` together, for any number of members, and for fewer ids. */
+uint64_t exact_solve_bytes_max(uint64_t ids);
 /* The most bytes of a filter whose universe has n ids, and about those of one with `members`. */
 uint64_t exact_planned_bytes(uint64_t n);
 uint64_t exact_expected_bytes(uint64_t n, uint64_t members);

@@ -24,6 +24,7 @@ enum {
     SHOWN_MAX = 64, /* bytes of an id in an error */
     MEMBER_HEAD = PAIR_BYTES + sizeof(uint32_t),
     MEMBER_MAX = MEMBER_HEAD + SHOWN_MAX,
+    MEMBERS_MIN = 2 * FIELDS_ROWS_MAX * MEMBER_MAX, /* a list has at most half of it */
 };
 
 struct id_hash {
@@ -146,98 +147,105 @@ const struct glint_function exact_hashes_of_rows = {.name = "bloom.exact_hashes"
 
 /* ---- bloom.exact_solve: the lists of a shard -> its record (shards.h) */
 
-struct growing {
-    uint8_t *bytes;
-    uint64_t used, room;
-};
-
+/* One block: `room` hashes to sort by, `room` of the universe, and the bytes of members. When the
+ * shard is sorted, the first have the hashes and members to solve, and the others are free for it.
+ */
 struct solve_state {
     struct shard_numbers numbers;
-    uint32_t key;            /* of the current shard */
-    struct growing universe; /* struct id_hash each */
-    struct growing members;  /* their entries */
-    struct growing sort;     /* as `universe` */
-    struct growing memory;   /* to solve; then the record */
-    uint64_t *hashes;        /* [count] in `sort`, when sorted */
-    uint8_t *member;         /* [count] behind them */
-    uint64_t count;          /* of these; all differ */
-    uint64_t ids, n;         /* different ids of the universe; members */
+    uint32_t key;          /* of the current shard */
+    uint64_t planned;      /* room for the largest shard, by COUNTS */
+    int64_t memory_max;    /* of `taken` */
+    uint64_t taken;        /* bytes of this and of smaller blocks before it */
+    uint64_t room;         /* ids of the universe, of which `count` are there */
+    uint64_t members_room; /* bytes of members, of which `members_used` are there */
+    uint64_t count, members_used;
+    struct id_hash *sort;     /* [room] */
+    struct id_hash *universe; /* [room] */
+    uint8_t *members;         /* their entries */
+    uint64_t *hashes;         /* [count] in `sort`, when sorted */
+    uint8_t *member;          /* [count] behind them */
+    uint64_t ids, n;          /* different ids of the universe; members */
 };
+
+/* Ids of a shard, whose number varies by its square root. */
+static uint64_t ids_room(uint64_t n)
+{
+    const uint64_t each = n / exact_shards(n) + 1;
+    return each + 8 * (uint64_t)sqrt((double)each) + 64;
+}
+
+/* Bytes of a block with the fewest for members, those that solving needs anyway, and with those
+ * that are enough for all ids to be members. */
+static uint64_t least_bytes(uint64_t room)
+{
+    const uint64_t solve = exact_solve_bytes_max(room) + SHARD_RECORD_HEAD + PAIR_BYTES,
+                   universe = PAIR_BYTES * room;
+    return universe + (solve > universe + MEMBERS_MIN ? solve : universe + MEMBERS_MIN);
+}
+static uint64_t enough_bytes(uint64_t room)
+{
+    return least_bytes(room) + (MEMBER_MAX + MEMBER_MAX / 4) * room;
+}
+
+/* Says how much is enough, for COUNTS that are right. */
+static int set_room_error(struct glint_task *task, const struct solve_state *s, uint64_t room)
+{
+    char key[256], hint[256];
+    const uint64_t n = s->numbers.sizes.params[s->key].n;
+    sizes_key_text(&s->numbers.sizes, s->key, key, sizeof key);
+    text_format(hint, sizeof hint, "%sraise --memory, so that each slot has %s%llu bytes",
+                room <= s->planned ? "" : "let COUNTS be the counts of --universe, or ",
+                room <= s->planned ? "" : "more than ",
+                (unsigned long long)(room <= s->planned ? enough_bytes(room)
+                                                        : s->taken + enough_bytes(room)));
+    return glint_fail(task, GLINT_E_MEMORY_LIMIT, hint,
+                      "a shard of the exact filter of key %s has %llu ids and %llu bytes of "
+                      "members so far, COUNTS has %llu ids in %u shards, a slot has %lld bytes",
+                      key, (unsigned long long)s->count, (unsigned long long)s->members_used,
+                      (unsigned long long)n, exact_shards(n), (long long)s->memory_max);
+}
+
+/* Takes a block for so many ids, with what a slot has for members; what is there moves. */
+static int take_block(struct glint_task *task, struct solve_state *s, uint64_t room)
+{
+    const uint64_t left = (uint64_t)s->memory_max - s->taken, most = enough_bytes(room);
+    const uint64_t bytes = most <= left ? most : left;
+    assert(s->taken <= (uint64_t)s->memory_max && room >= s->count);
+    if (room > FUSE_IDS_MAX || least_bytes(room) > left ||
+        bytes - 2 * PAIR_BYTES * room <= s->members_used)
+        return set_room_error(task, s, room);
+    struct id_hash *sort = glint_scratch(task, bytes);
+    if (sort == NULL) return GLINT_E_NO_MEMORY;
+    struct id_hash *universe = sort + room;
+    uint8_t *members = (uint8_t *)(universe + room);
+    if (s->count > 0) memcpy(universe, s->universe, s->count * PAIR_BYTES);
+    if (s->members_used > 0) memcpy(members, s->members, s->members_used);
+    s->sort = sort;
+    s->universe = universe;
+    s->members = members;
+    s->room = room;
+    s->members_room = bytes - 2 * PAIR_BYTES * room;
+    s->taken += bytes;
+    return 0;
+}
 
 static int exact_solve_init(struct glint_task *task, void *state)
 {
-    return shard_numbers_open(task, &((struct solve_state *)state)->numbers);
+    struct solve_state *s = state;
+    int r = shard_numbers_open(task, &s->numbers);
+    if (r == 0) r = glint_arg_i64(task, "memory", &s->memory_max);
+    for (uint32_t i = 0; r == 0 && i < s->numbers.sizes.count; i++) {
+        const uint64_t more = ids_room(s->numbers.sizes.params[i].n);
+        if (more > s->planned) s->planned = more;
+    }
+    return r == 0 ? take_block(task, s, s->planned) : r;
 }
 
 static int exact_solve_begin(struct glint_task *task, void *state, const union glint_value *key)
 {
     struct solve_state *s = state;
-    s->universe.used = s->members.used = 0;
+    s->count = s->members_used = 0;
     return shard_numbers_find_key(task, &s->numbers, key->i64, &s->key);
-}
-
-static int set_room_error(struct glint_task *task, const struct solve_state *s)
-{
-    return glint_fail(task, GLINT_E_NO_MEMORY,
-                      "raise --memory, and let COUNTS be the counts of the universe",
-                      "a shard of an exact filter has %llu ids, of %llu in COUNTS",
-                      (unsigned long long)(s->universe.used / PAIR_BYTES),
-                      (unsigned long long)s->numbers.sizes.params[s->key].n);
-}
-
-/* Reserves room for this many bytes in all; what is used is kept. */
-static int reserve_bytes(struct glint_task *task, const struct solve_state *s, struct growing *g,
-                         uint64_t bytes)
-{
-    if (bytes <= g->room) return 0;
-    const uint64_t room = g->used == 0 ? bytes : bytes + bytes / 2;
-    uint8_t *more = glint_scratch(task, room);
-    if (more == NULL) return set_room_error(task, s);
-    if (g->used > 0) memcpy(more, g->bytes, g->used);
-    *g = (struct growing){more, g->used, room};
-    return 0;
-}
-
-/* Bytes of the hashes of a shard, whose number varies by its square root. */
-static uint64_t universe_room(uint64_t n)
-{
-    const uint64_t each = n / fuse_shards(n) + 1;
-    return PAIR_BYTES * (each + 8 * (uint64_t)sqrt((double)each) + 64);
-}
-
-static int append_list(struct glint_task *task, struct solve_state *s, bool members,
-                       struct glint_slice list)
-{
-    struct growing *g = members ? &s->members : &s->universe;
-    if (list.size == 0 || (!members && list.size % PAIR_BYTES != 0))
-        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of hashes");
-    const uint64_t planned = members ? 0 : universe_room(s->numbers.sizes.params[s->key].n);
-    const uint64_t need = g->used + list.size;
-    int r = reserve_bytes(task, s, g, g->used == 0 && planned > need ? planned : need);
-    if (r != 0) return r;
-    memcpy(g->bytes + g->used, list.data, list.size);
-    g->used = need;
-    return 0;
-}
-
-static int exact_solve_add_lists(struct glint_task *task, void *state,
-                                 const struct glint_record *in, struct glint_emitter *out)
-{
-    (void)out;
-    struct solve_state *s = state;
-    struct glint_slice left = in->value.bytes;
-    while (left.size > 0) {
-        uint64_t head = UINT64_MAX;
-        if (left.size >= LIST_HEAD) memcpy(&head, left.data, sizeof head);
-        if (head / 2 > left.size - LIST_HEAD)
-            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of hashes");
-        const struct glint_slice list = {left.data + LIST_HEAD, head / 2};
-        int r = append_list(task, s, head % 2 != 0, list);
-        if (r != 0) return r;
-        left.data += LIST_HEAD + list.size;
-        left.size -= LIST_HEAD + list.size;
-    }
-    return 0;
 }
 
 enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, PASSES = 6 };
@@ -277,6 +285,108 @@ static uint64_t remove_equal_ids(struct id_hash *ids, uint64_t count)
     return kept;
 }
 
+/* Makes room for so many more ids of the universe: by removing equal ones, or by a larger block. */
+static int make_room_for_ids(struct glint_task *task, struct solve_state *s, uint64_t more)
+{
+    if (more <= s->room - s->count) return 0;
+    sort_by_hash(s->universe, s->sort, s->count);
+    s->count = remove_equal_ids(s->universe, s->count);
+    const uint64_t most = s->room - s->room / 8;
+    if (s->count <= most && more <= most - s->count) return 0;
+    const uint64_t need = s->count + more, larger = s->room + s->room / 2;
+    return take_block(task, s, need > larger ? need : larger);
+}
+
+/* The bytes of the entry of a member, or 0 if it is invalid. */
+static uint32_t member_bytes(const uint8_t *at, uint64_t left)
+{
+    uint32_t size = 0;
+    if (left < MEMBER_HEAD) return 0;
+    memcpy(&size, at + PAIR_BYTES, sizeof size);
+    const uint32_t bytes = MEMBER_HEAD + (size < SHOWN_MAX ? size : SHOWN_MAX);
+    return bytes <= left ? bytes : 0;
+}
+
+/* Removes equal members, by a table of where they are, in `sort`: their offsets + 1, or 0. More
+ * than `room` are not looked for. */
+static int remove_equal_members(struct glint_task *task, struct solve_state *s)
+{
+    uint64_t *table = (uint64_t *)(void *)s->sort, kept = 0, different = 0, bytes = 0;
+    const uint64_t slots = s->room * (PAIR_BYTES / sizeof *table);
+    memset(table, 0, slots * sizeof *table);
+    for (uint64_t at = 0; at < s->members_used; at += bytes) {
+        uint64_t hash;
+        bytes = member_bytes(s->members + at, s->members_used - at);
+        if (bytes == 0)
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of members");
+        memcpy(&hash, s->members + at + sizeof hash, sizeof hash);
+        uint64_t slot = hash % slots;
+        while (table[slot] != 0 &&
+               memcmp(s->members + table[slot] - 1, s->members + at, PAIR_BYTES) != 0)
+            slot = slot + 1 < slots ? slot + 1 : 0;
+        if (table[slot] != 0) continue;
+        if (different < s->room) table[slot] = kept + 1;
+        different++;
+        memmove(s->members + kept, s->members + at, bytes);
+        kept += bytes;
+    }
+    assert(kept <= s->members_used);
+    s->members_used = kept;
+    return 0;
+}
+
+/* As for ids. A block that has less than enough for members is all that a slot has. */
+static int make_room_for_members(struct glint_task *task, struct solve_state *s, uint64_t bytes)
+{
+    if (bytes <= s->members_room - s->members_used) return 0;
+    int r = remove_equal_members(task, s);
+    uint64_t most = s->members_room - s->members_room / 8;
+    while (r == 0 && (s->members_used > most || bytes > most - s->members_used)) {
+        const bool all = s->members_room + 2 * PAIR_BYTES * s->room < enough_bytes(s->room);
+        r = all ? set_room_error(task, s, s->room) : take_block(task, s, s->room + s->room / 2);
+        most = s->members_room - s->members_room / 8;
+    }
+    return r;
+}
+
+static int append_list(struct glint_task *task, struct solve_state *s, bool members,
+                       struct glint_slice list)
+{
+    if (list.size == 0 || (!members && list.size % PAIR_BYTES != 0))
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of hashes");
+    int r = members ? make_room_for_members(task, s, list.size)
+                    : make_room_for_ids(task, s, list.size / PAIR_BYTES);
+    if (r != 0) return r;
+    if (members) {
+        memcpy(s->members + s->members_used, list.data, list.size);
+        s->members_used += list.size;
+    } else {
+        memcpy(s->universe + s->count, list.data, list.size);
+        s->count += list.size / PAIR_BYTES;
+    }
+    return 0;
+}
+
+static int exact_solve_add_lists(struct glint_task *task, void *state,
+                                 const struct glint_record *in, struct glint_emitter *out)
+{
+    (void)out;
+    struct solve_state *s = state;
+    struct glint_slice left = in->value.bytes;
+    while (left.size > 0) {
+        uint64_t head = UINT64_MAX;
+        if (left.size >= LIST_HEAD) memcpy(&head, left.data, sizeof head);
+        if (head / 2 > left.size - LIST_HEAD)
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of hashes");
+        const struct glint_slice list = {left.data + LIST_HEAD, head / 2};
+        int r = append_list(task, s, head % 2 != 0, list);
+        if (r != 0) return r;
+        left.data += LIST_HEAD + list.size;
+        left.size -= LIST_HEAD + list.size;
+    }
+    return 0;
+}
+
 /* The index of the id, or `count`. */
 static uint64_t find_id(const struct id_hash *ids, uint64_t count, const struct id_hash *id)
 {
@@ -294,9 +404,11 @@ static uint64_t find_id(const struct id_hash *ids, uint64_t count, const struct 
 
 /* Names the id: its text, or the digits of its bytes. */
 static int set_missing_member_error(struct glint_task *task, const struct solve_state *s,
-                                    const uint8_t *entry, uint32_t size)
+                                    const uint8_t *entry)
 {
     char key[256], shown[2 * SHOWN_MAX + 1] = "";
+    uint32_t size;
+    memcpy(&size, entry + PAIR_BYTES, sizeof size);
     const uint32_t bytes = size < SHOWN_MAX ? size : SHOWN_MAX;
     const bool text = s->numbers.sizes.params[s->key].id_type == 0;
     if (text)
@@ -312,22 +424,20 @@ static int set_missing_member_error(struct glint_task *task, const struct solve_
 /* Marks the members in `member`; all must be ids of the universe. */
 static int mark_members(struct glint_task *task, struct solve_state *s, const struct id_hash *ids)
 {
-    const uint8_t *at = s->members.bytes, *end = s->members.used > 0 ? at + s->members.used : at;
+    const uint8_t *at = s->members, *end = at + s->members_used;
     memset(s->member, 0, s->count);
     s->n = 0;
     while (at < end) {
         struct id_hash id;
-        uint32_t size = 0;
-        if (end - at >= MEMBER_HEAD) memcpy(&size, at + PAIR_BYTES, sizeof size);
-        const uint32_t shown = size < SHOWN_MAX ? size : SHOWN_MAX;
-        if (end - at < MEMBER_HEAD + (int64_t)shown)
+        const uint32_t bytes = member_bytes(at, (uint64_t)(end - at));
+        if (bytes == 0)
             return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of members");
         memcpy(&id, at, sizeof id);
         const uint64_t found = find_id(ids, s->count, &id);
-        if (found == s->count) return set_missing_member_error(task, s, at, size);
+        if (found == s->count) return set_missing_member_error(task, s, at);
         s->n += s->member[found] == 0;
         s->member[found] = 1;
-        at += MEMBER_HEAD + shown;
+        at += bytes;
     }
     return 0;
 }
@@ -352,18 +462,13 @@ static int merge_equal_hashes(struct glint_task *task, struct solve_state *s)
 /* Sorts the universe, and says which of its hashes are those of members. */
 static int classify_universe(struct glint_task *task, struct solve_state *s)
 {
-    struct id_hash *ids = (struct id_hash *)(void *)s->universe.bytes;
-    const uint64_t count = s->universe.used / PAIR_BYTES;
-    if (count > FUSE_IDS_MAX) return set_room_error(task, s);
-    s->sort.used = 0;
-    int r = reserve_bytes(task, s, &s->sort, s->universe.room);
-    if (r != 0) return r;
-    if (count > 0) sort_by_hash(ids, (struct id_hash *)(void *)s->sort.bytes, count);
-    s->ids = s->count = remove_equal_ids(ids, count);
-    s->hashes = (uint64_t *)(void *)s->sort.bytes;
-    s->member = s->sort.bytes + s->count * sizeof *s->hashes;
+    struct id_hash *ids = s->universe;
+    sort_by_hash(ids, s->sort, s->count);
+    s->ids = s->count = remove_equal_ids(ids, s->count);
+    s->hashes = (uint64_t *)(void *)s->sort;
+    s->member = (uint8_t *)(s->hashes + s->count);
     static_assert(sizeof *s->hashes + 1 <= PAIR_BYTES, "both fit in the room of the universe");
-    r = mark_members(task, s, ids);
+    int r = mark_members(task, s, ids);
     for (uint64_t i = 0; i < s->count; i++) s->hashes[i] = ids[i].hash;
     return r == 0 ? merge_equal_hashes(task, s) : r;
 }
@@ -378,12 +483,10 @@ static int exact_solve_emit(struct glint_task *task, void *state, const union gl
     for (uint64_t i = 0; i < s->count; i++) members += s->member[i];
     const struct exact_plan plan = exact_plan_shard(s->count, members);
     const uint64_t solve = bloom_round_up(plan.memory, PAIR_BYTES);
-    s->memory.used = 0;
-    r = reserve_bytes(task, s, &s->memory, solve + SHARD_RECORD_HEAD + plan.bytes_max);
-    if (r != 0) return r;
-    uint8_t *record = s->memory.bytes + solve, *shard = record + SHARD_RECORD_HEAD;
-    const uint64_t size =
-        exact_solve(&plan, s->hashes, s->member, s->count, s->memory.bytes, shard);
+    uint8_t *memory = (uint8_t *)s->universe; /* and behind it; its hashes are in `sort` */
+    uint8_t *record = memory + solve, *shard = record + SHARD_RECORD_HEAD;
+    assert(solve + SHARD_RECORD_HEAD + plan.bytes_max <= PAIR_BYTES * s->room + s->members_room);
+    const uint64_t size = exact_solve(&plan, s->hashes, s->member, s->count, memory, shard);
     if (size == 0)
         return glint_fail(task, GLINT_E_FILTER_LIMIT, "use --scheme wide, or xxh64",
                           "no seed has a solution for a shard of %llu ids",
@@ -409,26 +512,33 @@ const struct glint_function exact_solve_shard = {.name = "bloom.exact_solve",
 
 /* ---- The driver */
 
-/* Twice the hashes of a shard, and half of them for few members; more members need more, up to four
- * times the hashes. */
+/* The members are known later: a shard that needs more for them than a slot has, and a filter that
+ * is larger, end the job then. */
 int exact_check_memory(struct glint *g, const struct sizes *sizes)
 {
-    uint64_t need = 0, shards = 0;
+    uint64_t need = 0, enough = 0, shards = 0;
+    char hint[128];
     for (uint32_t i = 0; i < sizes->count; i++) {
-        const uint64_t solve = universe_room(sizes->params[i].n) * 5 / 2;
-        if (solve > need) need = solve;
-        shards += fuse_shards(sizes->params[i].n);
+        const uint64_t n = sizes->params[i].n, room = ids_room(n);
+        const uint64_t most = enough_bytes(room), filter = 2 * exact_planned_bytes(n);
+        if (least_bytes(room) > need) need = least_bytes(room);
+        if (most > enough) enough = most;
+        if (filter > enough) enough = filter;
+        shards += exact_shards(n);
     }
     const uint64_t have = glint_slot_memory(g);
     if (glint_explaining(g))
-        glint_note(g, "shards: %llu; a slot has %llu bytes, they need %llu",
-                   (unsigned long long)shards, (unsigned long long)have, (unsigned long long)need);
+        glint_note(g, "shards: %llu; a slot has %llu bytes, they need %llu, and at most %llu",
+                   (unsigned long long)shards, (unsigned long long)have, (unsigned long long)need,
+                   (unsigned long long)enough);
     if (shards > SHARDS_TOTAL_MAX)
         return glint_abort(g, GLINT_E_FILTER_LIMIT, "use --layout fuse8 or split-block",
                            "the filters need %llu shards, the limit is %d",
                            (unsigned long long)shards, SHARDS_TOTAL_MAX);
     if (need <= have) return 0;
-    return glint_abort(g, GLINT_E_MEMORY_LIMIT, "raise --memory",
+    text_format(hint, sizeof hint, "raise --memory, so that each slot has %llu bytes",
+                (unsigned long long)enough);
+    return glint_abort(g, GLINT_E_MEMORY_LIMIT, hint,
                        "exact filters need %llu bytes per slot, --memory gives %llu",
                        (unsigned long long)need, (unsigned long long)have);
 }
@@ -453,6 +563,7 @@ struct glint_rdd *exact_pipeline(struct glint_rdd *members, const struct fields 
     struct glint_broadcast *broadcast = sizes_broadcast(g, sizes);
     struct glint_args *args = glint_args(g);
     glint_args_broadcast(args, "sizes", broadcast);
+    glint_args_i64(args, "memory", (int64_t)glint_slot_memory(g));
     struct glint_rdd *hashes = glint_union(hashes_of(universe, other, broadcast, false),
                                            hashes_of(members, fields, broadcast, true));
     struct glint_rdd *lists = glint_reduce_by_key(hashes, &bloom_extend, NULL);

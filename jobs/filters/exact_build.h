@@ -5,7 +5,8 @@
  *     rows of FILE -> (shard, ids) ------+- reduceByKey(join the lists) -> (shard, its record)
  *
  * and from there as all filters of shards (shards.h). The sizes are those of the universe: COUNTS
- * of FILE. A task has the hashes of one shard's universe in memory, or the filter of one key. */
+ * of FILE. A task has the hashes of one shard's universe and its members in memory, by
+ * planned sizes, or the filter of one key. */
 #ifndef GLINT_JOBS_FILTERS_EXACT_BUILD_H
 #define GLINT_JOBS_FILTERS_EXACT_BUILD_H
 

@@ -2,12 +2,19 @@
  * is solved alone, and joined with the others of its key in the order of the numbers. */
 #include "jobs/filters/shards.h"
 
+#include "engine/base/text.h"
 #include "jobs/bloom/exact.h"
 #include "jobs/bloom/fuse.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+
+uint32_t shards_of_filter(const struct bloom_params *params)
+{
+    assert(bloom_is_static(params->layout));
+    return params->layout == BLOOM_EXACT ? exact_shards(params->n) : fuse_shards(params->n);
+}
 
 int shard_numbers_open(struct glint_task *task, struct shard_numbers *out)
 {
@@ -16,11 +23,10 @@ int shard_numbers_open(struct glint_task *task, struct shard_numbers *out)
     out->first = glint_scratch(task, sizeof *out->first * (out->sizes.count + 1));
     if (out->first == NULL) return GLINT_E_NO_MEMORY;
     out->first[0] = 0;
-    for (uint32_t i = 0; i < out->sizes.count; i++)
-        out->first[i + 1] = out->first[i] + fuse_shards(out->sizes.params[i].n);
-    if (bloom_is_static(out->sizes.params[0].layout) &&
-        out->first[out->sizes.count] <= SHARDS_TOTAL_MAX)
-        return 0;
+    const bool valid = bloom_is_static(out->sizes.params[0].layout);
+    for (uint32_t i = 0; valid && i < out->sizes.count; i++)
+        out->first[i + 1] = out->first[i] + shards_of_filter(&out->sizes.params[i]);
+    if (valid && out->first[out->sizes.count] <= SHARDS_TOTAL_MAX) return 0;
     return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "invalid broadcast sizes");
 }
 
@@ -74,7 +80,9 @@ struct join_state {
     struct bloom_params params; /* of the current key */
     uint32_t shards, entry;     /* bytes of the directory for each shard */
     uint64_t stride, room;      /* bytes for a shard in `memory`; bytes of `memory` */
-    uint8_t *memory;            /* BLOOM_HEADER_MAX bytes, the directory, the shards */
+    uint64_t taken;             /* bytes of this and of smaller ones before it */
+    int64_t taken_max;
+    uint8_t *memory; /* BLOOM_HEADER_MAX bytes, the directory, the shards */
     /* of each shard; size 0: not there yet */
     uint64_t size[FUSE_SHARDS_MAX], ids[FUSE_SHARDS_MAX], universe[FUSE_SHARDS_MAX];
 };
@@ -82,12 +90,38 @@ struct join_state {
 static int shards_join_init(struct glint_task *task, void *state)
 {
     static_assert((int)FUSE_FIRST == (int)EXACT_FIRST, "both begin with the number of shards");
-    return sizes_open(task, &((struct join_state *)state)->sizes);
+    struct join_state *s = state;
+    int r = sizes_open(task, &s->sizes);
+    return r == 0 ? glint_arg_i64(task, "memory", &s->taken_max) : r;
 }
 
 static uint64_t join_head_bytes(const struct join_state *s)
 {
     return BLOOM_HEADER_MAX + FUSE_FIRST + (uint64_t)s->entry * s->shards;
+}
+
+/* Takes memory for a filter of `need` bytes; twice the last one, if there is as much. */
+static int take_filter_memory(struct glint_task *task, struct join_state *s, uint64_t need,
+                              uint8_t **out)
+{
+    const uint64_t left = (uint64_t)s->taken_max - s->taken;
+    const uint64_t twice = need > 2 * s->room ? need : 2 * s->room;
+    const uint64_t room = twice <= left ? twice : need;
+    char hint[128];
+    assert(need > s->room && s->taken <= (uint64_t)s->taken_max);
+    if (room > left) {
+        text_format(hint, sizeof hint, "raise --memory, so that each slot has %llu bytes",
+                    (unsigned long long)(s->taken + need));
+        return glint_fail(task, GLINT_E_MEMORY_LIMIT, hint,
+                          "a filter of %llu bytes, of the %lld of a slot %llu are left",
+                          (unsigned long long)need, (long long)s->taken_max,
+                          (unsigned long long)left);
+    }
+    *out = glint_scratch(task, room);
+    if (*out == NULL) return GLINT_E_NO_MEMORY;
+    s->taken += room;
+    s->room = room;
+    return 0;
 }
 
 /* Sets the bytes for each shard; those that are there move. */
@@ -96,9 +130,8 @@ static int set_stride(struct glint_task *task, struct join_state *s, uint64_t st
     const uint64_t head = join_head_bytes(s), need = head + stride * s->shards;
     uint8_t *memory = s->memory;
     if (need > s->room) {
-        memory = glint_scratch(task, need);
-        if (memory == NULL) return GLINT_E_NO_MEMORY;
-        s->room = need;
+        int r = take_filter_memory(task, s, need, &memory);
+        if (r != 0) return r;
     }
     for (uint32_t i = s->shards; i-- > 0;)
         if (s->size[i] > 0)
@@ -116,7 +149,7 @@ static int shards_join_begin(struct glint_task *task, void *state, const union g
     int r = bloom_input_key_number(&s->sizes, task, key, &number);
     if (r != 0) return r;
     s->params = s->sizes.params[number];
-    s->shards = fuse_shards(s->params.n);
+    s->shards = shards_of_filter(&s->params);
     s->entry = s->params.layout == BLOOM_EXACT ? EXACT_ENTRY : FUSE_ENTRY;
     memset(s->size, 0, sizeof s->size);
     if (s->params.layout == BLOOM_EXACT) return set_stride(task, s, EXACT_HEAD);

@@ -155,6 +155,30 @@ Test(exact, a_million_ids_of_which_a_hundredth_are_members_have_1_1_times_the_in
     free(hashes);
 }
 
+Test(exact, a_plan_is_within_the_most_that_any_has)
+{
+    static const uint64_t sizes[] = {1, 2, 63, 200, 1000, 4097, 100000, 524288, 1048575, 20000000};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const uint64_t ids = sizes[i], most = exact_solve_bytes_max(ids), step = ids / 1500 + 1;
+        cr_assert_leq(exact_solve_bytes_max(ids - 1), most);
+        for (uint64_t n = 0; n <= ids; n = n < 99 ? n + 1 : n + step) {
+            const struct exact_plan plan = exact_plan_shard(ids, n);
+            cr_assert_leq(plan.memory + plan.bytes_max, most, "%lu of %lu", (unsigned long)n,
+                          (unsigned long)ids);
+        }
+    }
+}
+
+/* A shard of a planned size, so that the memory to solve it is planned. */
+Test(exact, shards_are_small)
+{
+    cr_assert_eq(exact_shards(1), 1);
+    cr_assert_eq(exact_shards((1 << 20) - 1), 1);
+    cr_assert_eq(exact_shards(1 << 20), 2);
+    cr_assert_eq(exact_shards(4000000), 7);
+    cr_assert_eq(exact_shards(UINT64_MAX), FUSE_SHARDS_MAX);
+}
+
 Test(exact, the_order_of_hashes_changes_nothing)
 {
     const uint64_t count = 5000;
