@@ -163,7 +163,8 @@ static int add_to_bad_rows(struct glint_task *task, int64_t rows, const char *re
     const struct task_options *options = task->options;
     if (*hint == NULL)
         *hint = *code == GLINT_E_COUNT_NOT_FOUND /* to skip them would lose the key */
-                    ? "count the same input with the same options, in the same form of rows; "
+                    ? "count the same input, with --exact that of --universe, with the same "
+                      "options, in the same form of rows; "
                       "--like and "
                       "--add-to have the keys of their filters"
                     : "use --bad-rows skip to count and skip such rows";

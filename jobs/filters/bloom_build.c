@@ -107,7 +107,9 @@ static int strategy_option(struct build_plan *p)
 static int choose_ids_strategy(struct build_plan *p)
 {
     if (bloom_is_static(p->sizing.layout))
-        return glint_abort(p->g, GLINT_E_FILTER_LIMIT, "use --layout split-block",
+        return glint_abort(p->g, GLINT_E_FILTER_LIMIT,
+                           p->universe != NULL ? "raise --memory, or split the universe by its keys"
+                                               : "use --layout split-block",
                            "%s: --layout %s broadcasts the sizes of at most %d keys, in an eighth "
                            "of a slot's memory",
                            p->source.path, bloom_layout_name(p->sizing.layout), BLOOM_SET_MAX);
@@ -275,30 +277,44 @@ static void note_surplus_rows(const struct build_plan *p, int64_t rows)
 static int check_static_options(const struct build_plan *p, const struct bloom_sizing *sizing)
 {
     const char *strategy = glint_job_option(p->args, "strategy");
+    char hint[64];
+    static const char *const others[] = {"coding", "segment-size"};
+    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (glint_job_given(p->args, others[i])) {
+            text_format(hint, sizeof hint, "leave out --%s", others[i]);
+            return glint_abort(p->g, GLINT_E_USAGE, hint, "--layout %s has no --%s",
+                               bloom_layout_name(sizing->layout), others[i]);
+        }
     if (strcmp(strategy, "auto") == 0) return 0;
     return glint_abort(p->g, GLINT_E_USAGE, "leave out --strategy",
                        "--layout %s does not support --strategy %s: it has its own, by shards",
                        bloom_layout_name(sizing->layout), strategy);
 }
 
+#define EXACT_FORM "bloom-build --exact --universe FILE INPUT COUNTS OUTPUT"
+
 /* --exact: reads INPUT COUNTS OUTPUT, and --universe. Returns 0 or the context's code. */
 static int read_exact_options(struct build_plan *p)
 {
-    static const char *const others[] = {"params",    "layout", "format", "seeds",
-                                         "hash-seed", "like",   "add-to", "remove-from"};
+    static const char *const others[] = {"params", "format", "seeds",  "hash-seed",
+                                         "like",   "add-to", "layout", "remove-from"};
+    const char *layout = glint_job_option(p->args, "layout");
     p->universe = glint_job_option(p->args, "universe");
     if (glint_job_given(p->args, "exact") != (p->universe != NULL))
-        return glint_abort(p->g, GLINT_E_USAGE,
-                           "bloom-build --exact --universe FILE INPUT COUNTS OUTPUT",
+        return glint_abort(p->g, GLINT_E_USAGE, EXACT_FORM,
                            "--exact and --universe need each other");
+    if (p->universe == NULL && strcmp(layout, "exact") == 0)
+        return glint_abort(p->g, GLINT_E_USAGE, EXACT_FORM, "--layout exact is --exact");
     if (p->universe == NULL) return 0;
+    if (glint_job_given(p->args, "seed"))
+        return glint_abort(p->g, GLINT_E_USAGE, "leave out --seed",
+                           "--exact: exact filters have no --seed");
     for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
         if (glint_job_given(p->args, others[i]))
             return glint_abort(p->g, GLINT_E_USAGE, "use only one of them", "--exact and --%s",
                                others[i]);
     if (p->args->count != 3)
-        return glint_abort(p->g, GLINT_E_USAGE,
-                           "bloom-build --exact --universe FILE INPUT COUNTS OUTPUT",
+        return glint_abort(p->g, GLINT_E_USAGE, EXACT_FORM,
                            "%u arguments, expected 3, with --exact", p->args->count);
     p->paths[0] = p->args->positional[0];
     p->paths[1] = p->args->positional[2];
@@ -458,7 +474,7 @@ static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
 
 static const struct glint_job_option options[] = {
     FIELDS_OPTIONS,
-    SIZES_OPTIONS_OF(SIZES_LAYOUTS "|counting|fuse8|fuse16"),
+    SIZES_OPTIONS_OF(SIZES_LAYOUTS "|counting|fuse8|fuse16|exact"),
     SIZES_ID_TYPE_OPTION(", or column: as the column of Parquet or Arrow (text)"),
     SIZES_PARAMS_OPTION,
     {"strategy", "auto|indexes|partials|segments|ids", "auto", "what is shuffled"},

@@ -61,7 +61,11 @@ static int set_missing_count_error(struct bloom_input *in, struct glint_task *ta
         key.bytes = (struct glint_slice){f->key_base + f->text_start[row],
                                          f->text_end[row] - f->text_start[row]};
     bloom_format_key(in->sizes.text, &key, shown, sizeof shown);
-    return glint_bad_row_with_code(task, GLINT_E_COUNT_NOT_FOUND, id, BLOOM_MISSING, shown);
+    return glint_bad_row_with_code(task, GLINT_E_COUNT_NOT_FOUND, id,
+                                   in->sizes.params[0].layout == BLOOM_EXACT
+                                       ? "its key is not in COUNTS, those of --universe"
+                                       : BLOOM_MISSING,
+                                   shown);
 }
 
 static void move_input_row(struct bloom_input *in, uint32_t from, uint32_t to)

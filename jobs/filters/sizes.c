@@ -3,6 +3,7 @@
  * (text). */
 #include "jobs/filters/sizes.h"
 
+#include "jobs/bloom/exact.h"
 #include "jobs/filters/size_lines.h"
 #include "jobs/rows/fields_kernel.h"
 
@@ -207,6 +208,14 @@ void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_
     *out_hint = "see docs/filter-format.md for the bounds of each scheme";
     snprintf(out, capacity, "%s", bloom_strerror(result));
     if (result != BLOOM_ERR_M || n == 0) return;
+    if (sizing->layout == BLOOM_EXACT) {
+        const uint64_t planned = exact_planned_bytes(n);
+        snprintf(out, capacity, "it needs about %.0f bits, an exact filter has at most %llu",
+                 planned == UINT64_MAX ? (double)n : 8 * (double)planned,
+                 (unsigned long long)BLOOM_M_MAX);
+        *out_hint = "split the universe, or give its ids several keys";
+        return;
+    }
     const bool blocks = sizing->layout != BLOOM_CLASSIC;
     snprintf(out, capacity, "it needs %.0f bits, scheme %s has at most %llu", bits,
              bloom_scheme_name(sizing->scheme),
