@@ -304,13 +304,15 @@ static int read_exact_options(struct build_plan *p)
         return glint_abort(p->g, GLINT_E_USAGE, EXACT_FORM,
                            "--exact and --universe need each other");
     if (p->universe == NULL && strcmp(layout, "exact") == 0)
-        return glint_abort(p->g, GLINT_E_USAGE, EXACT_FORM, "--layout exact is --exact");
+        return glint_abort(p->g, GLINT_E_USAGE, EXACT_FORM,
+                           "--layout exact needs --exact --universe FILE");
     if (p->universe == NULL) return 0;
     if (glint_job_given(p->args, "seed"))
         return glint_abort(p->g, GLINT_E_USAGE, "leave out --seed",
                            "--exact: exact filters have no --seed");
     for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (glint_job_given(p->args, others[i]))
+        if (glint_job_given(p->args, others[i]) &&
+            (strcmp(others[i], "layout") != 0 || strcmp(layout, "exact") != 0))
             return glint_abort(p->g, GLINT_E_USAGE, "use only one of them", "--exact and --%s",
                                others[i]);
     if (p->args->count != 3)
