@@ -14,6 +14,20 @@ void counting_unite(uint8_t *into, const uint8_t *from, uint64_t bytes)
     }
 }
 
+/* From the end: `out` may be one byte behind `less`. */
+bool counting_subtract(const uint8_t *from, const uint8_t *less, uint8_t *out, uint64_t bytes)
+{
+    bool enough = true;
+    for (uint64_t i = bytes; i-- > 0;) {
+        const uint32_t low = from[i] & LOW, high = from[i] >> 4;
+        const uint32_t less_low = less[i] & LOW, less_high = less[i] >> 4;
+        enough = enough && (low == LOW || less_low <= low) && (high == LOW || less_high <= high);
+        out[i] = (uint8_t)((low == LOW ? LOW : (low - less_low) & LOW) |
+                           (high == LOW ? LOW : (high - less_high) & LOW) << 4);
+    }
+    return enough;
+}
+
 void counting_intersect(uint8_t *into, const uint8_t *from, uint64_t bytes)
 {
     for (uint64_t i = 0; i < bytes; i++) {

@@ -1,4 +1,4 @@
-/* bloom-build --add-to, for few rows, and --remove-from: tasks hash them, the driver sorts their
+/* bloom-build --add-to and --remove-from, for few rows: tasks hash them, the driver sorts their
  * indexes by filter and broadcasts them, and the tasks that read the filters set the bits. So the
  * filters pass no shuffle: each is read, changed where it is in memory, and written, in the order
  * of the files.
@@ -13,7 +13,9 @@
  *
  * Indexes have 4 bytes, or 8 if they do not fit; a filter with fewer hashes than others repeats
  * one. All is native-endian, since driver and executors are the same build. */
+#include "engine/base/text.h"
 #include "engine/batch.h"
+#include "engine/limits.h"
 #include "jobs/bloom/counting.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
@@ -25,6 +27,8 @@
 enum {
     FILTER_NUMBER_BYTES = sizeof(uint16_t),
     SHOWN_BYTES = 32,    /* of an id to remove */
+    HASHES_SHARE = 2,    /* hashes use 1/HASHES_SHARE of a slot's memory, their broadcast the rest */
+    ROW_BYTES_MIN = 2,
     EXPECTED_FACTOR = 8, /* bytes of a row's indexes and number for each byte of rows, at most */
 };
 
@@ -120,17 +124,14 @@ struct added_rows {
     const struct sizes *sizes;
     uint64_t row_bytes;
     uint8_t *bytes; /* rows.8, then what a task sent of them; of all batches */
-    uint64_t used, capacity, expected;
+    uint64_t used, capacity, expected, need;
     uint64_t *first; /* of each filter: the number of its rows, later where they begin */
 };
 
 static int reserve_added_bytes(struct added_rows *a, uint64_t more)
 {
+    assert(a->used + more <= glint_slot_memory(a->g) / HASHES_SHARE);
     if (a->used + more <= a->capacity) return 0;
-    if (a->used + more > glint_slot_memory(a->g))
-        return glint_abort(a->g, GLINT_E_MEMORY_LIMIT, "raise --memory, or add fewer rows at once",
-                           "the hashes of the new rows need more than the %llu bytes of --memory",
-                           (unsigned long long)glint_slot_memory(a->g));
     uint64_t capacity = 2 * (a->used + more);
     if (capacity < a->expected) capacity = a->expected; /* pages that are not used cost nothing */
     uint8_t *bytes = glint_alloc(a->g, capacity);
@@ -154,6 +155,8 @@ static int collect_added_rows(void *arg, const struct glint_record *record)
         if (number >= a->sizes->count) return task_result_fail(a->g, "an invalid filter of a row");
         a->first[number]++;
     }
+    a->need += sizeof rows + bytes.size;
+    if (a->need > glint_slot_memory(a->g) / HASHES_SHARE) return 0; /* only counted, for an error */
     if (reserve_added_bytes(a, sizeof rows + bytes.size) != 0) return glint_error(a->g)->code;
     memcpy(a->bytes + a->used, &rows, sizeof rows);
     memcpy(a->bytes + a->used + sizeof rows, bytes.data, bytes.size);
@@ -196,6 +199,24 @@ static struct glint_broadcast *broadcast_added_rows(struct added_rows *a)
     return glint_broadcast(a->g, out, size);
 }
 
+bool bloom_are_few_rows(const struct glint_rdd *lines, const struct sizes *s, bool remove)
+{
+    const uint64_t row = FILTER_NUMBER_BYTES + bytes_of_added_row(s, remove);
+    return glint_input_bytes(lines) / ROW_BYTES_MIN <=
+           glint_slot_memory(glint_context(lines)) / HASHES_SHARE / row;
+}
+
+static int set_added_memory_error(const struct added_rows *a)
+{
+    const uint64_t need = HASHES_SHARE * a->need;
+    char hint[128];
+    text_format(hint, sizeof hint, "raise --memory, so that each slot has %llu MiB",
+                (unsigned long long)(need / MIB + 1));
+    return glint_abort(a->g, GLINT_E_MEMORY_LIMIT, hint,
+                       "the hashes of the rows need %llu bytes per slot, --memory gives %llu",
+                       (unsigned long long)need, (unsigned long long)glint_slot_memory(a->g));
+}
+
 struct glint_rdd *bloom_add_few_rows(struct glint_rdd *lines, struct glint_rdd *filters,
                                      const struct sizes *s, struct glint_args *args, bool remove)
 {
@@ -209,7 +230,9 @@ struct glint_rdd *bloom_add_few_rows(struct glint_rdd *lines, struct glint_rdd *
     a.first = glint_alloc(a.g, firsts);
     if (rows != NULL && a.first != NULL) {
         memset(a.first, 0, firsts);
-        if (glint_collect_each(rows, collect_added_rows, &a) == 0) added = broadcast_added_rows(&a);
+        int r = glint_collect_each(rows, collect_added_rows, &a);
+        if (r == 0 && a.need > a.used) r = set_added_memory_error(&a);
+        if (r == 0) added = broadcast_added_rows(&a);
     }
     glint_free(a.bytes);
     glint_free(a.first);
@@ -251,7 +274,7 @@ static int set_absent_id_error(struct glint_task *task, const struct add_rows_st
     const bool whole = shown[0] < SHOWN_BYTES;
     sizes_key_text(&s->sizes, number, key, sizeof key);
     return glint_fail(task, GLINT_E_FILTER_MISMATCH,
-                      "remove only rows that were added, and as often as they were",
+                      BLOOM_ABSENT_HINT,
                       "the id \"%.*s\"%s is not in the filter of key %s",
                       whole ? shown[0] : SHOWN_BYTES - 1, (const char *)shown + 1,
                       whole ? "" : "...", key);

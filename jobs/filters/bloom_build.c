@@ -422,7 +422,8 @@ static int read_build_sizes(struct build_plan *p)
         return glint_abort(p->g, GLINT_E_FILTER_MISMATCH, "build it again, from the rows of both",
                            "%s: %s", p->filters, bloom_strerror(BLOOM_ERR_STATIC));
     if (r == 0) r = sizes_use_id_type(p->g, p->args, p->filters, &p->sizes.params[0], &p->fields);
-    if (r == 0 && p->remove && p->sizes.params[0].layout != BLOOM_COUNTING)
+    if (r == 0 && p->remove && !glint_explaining(p->g) &&
+        p->sizes.params[0].layout != BLOOM_COUNTING)
         return glint_abort(p->g, GLINT_E_FILTER_MISMATCH, "build it with --layout counting",
                            "%s: %s", p->filters, bloom_strerror(BLOOM_ERR_REMOVE));
     if (r == 0 && (p->add || p->remove)) p->strategy = p->add ? BUILD_PARTIALS : BUILD_INDEXES;
@@ -524,7 +525,6 @@ const struct glint_job bloom_build_job = {
                   &bloom_or,
                   &bloom_add_counters,
                   &bloom_seal,
-                  &bloom_seal_strict,
                   &bloom_bits,
                   &fuse_hashes_of_rows,
                   &fuse_solve_shard,

@@ -1,6 +1,6 @@
 /* Functions of the Bloom filter jobs, by what they make:
  *   bloom_indexes.c    bloom.rating_indexes, text_indexes, extend, fill
- *   bloom_partials.c   bloom.rating_partials, text_partials, or, seal
+ *   bloom_partials.c   bloom.rating_partials, text_partials, or, add_counters, seal, bits
  *   bloom_added.c      bloom.added_rows, add_rows
  *   ids.c, ids_groups.c  bloom.rating_ids, text_ids, fill_ids, test_ids
  *   size_lines.c       bloom.counts_number, counts_text, params_number, params_text
@@ -28,6 +28,9 @@ int bloom_set_overfull_error(struct glint_task *task, const struct sizes *sizes,
 
 /* Why a row is bad whose key has no size. */
 #define BLOOM_MISSING "its key is in neither COUNTS, PARAMS nor FILTERS"
+
+/* What to do if an id to remove is not in its filter. */
+#define BLOOM_ABSENT_HINT "remove only rows that were added, and as often as they were"
 
 /* Why the class of the scheme cannot have an id of so many bytes; NULL: it can. */
 const char *bloom_id_error(enum bloom_scheme scheme, uint64_t size);
@@ -78,6 +81,6 @@ extern const struct glint_function bloom_test_rating, bloom_test_text, bloom_add
 extern const struct glint_function bloom_rating_indexes, bloom_text_indexes, bloom_extend,
     bloom_fill;
 extern const struct glint_function bloom_rating_partials, bloom_text_partials, bloom_or, bloom_seal,
-    bloom_seal_strict, bloom_bits, bloom_add_counters, bloom_added_rows, bloom_add_rows;
+    bloom_bits, bloom_add_counters, bloom_added_rows, bloom_add_rows;
 
 #endif

@@ -141,13 +141,31 @@ const struct glint_function bloom_or = {.name = "bloom.or",
                                         .out = {GLINT_SAME, GLINT_SAME},
                                         .merge = or_filter_bits};
 
+/* Adds partial counters, until those of a file's filter come, from which they are subtracted: these
+ * have a byte before them, whether a counter was too small. */
 static int add_filter_counters(struct glint_task *task, void *state, struct glint_acc *acc,
                                const union glint_value *value)
 {
     (void)state;
-    if (acc->value.bytes.size != value->bytes.size)
+    const uint64_t have = acc->value.bytes.size, size = value->bytes.size;
+    const uint8_t *from = value->bytes.data, none = 0;
+    if (size == have) {
+        counting_unite(glint_acc_bytes(acc), from, size);
+        return 0;
+    }
+    if (size == have + 1) {
+        int r = glint_acc_append(task, acc, &none, 1);
+        if (r != 0) return r;
+        uint8_t *into = glint_acc_bytes(acc);
+        const bool enough = counting_subtract(from + 1, into, into + 1, have);
+        into[0] = from[0] | !enough;
+        return 0;
+    }
+    if (have != size + 1)
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "filters of one key differ in size");
-    counting_unite(glint_acc_bytes(acc), value->bytes.data, value->bytes.size);
+    uint8_t *into = glint_acc_bytes(acc);
+    assert(size > 0 && into[0] <= 1);
+    if (!counting_subtract(into + 1, from, into + 1, size)) into[0] = 1;
     return 0;
 }
 
@@ -163,13 +181,16 @@ struct seal_state {
     uint8_t *memory;
     uint64_t size;
     int overfull; /* counter */
-    bool strict;  /* a filter with too many ids is an error */
+    int64_t strict; /* a filter with too many ids is an error */
+    int64_t remove; /* ids were removed: the counters come behind a byte */
 };
 
 static int seal_filter_init(struct glint_task *task, void *state)
 {
     struct seal_state *s = state;
     int r = sizes_open(task, &s->sizes);
+    if (r == 0) r = glint_arg_i64(task, "strict", &s->strict);
+    if (r == 0) r = glint_arg_i64(task, "remove", &s->remove);
     for (uint32_t i = 0; r == 0 && i < s->sizes.count; i++) {
         uint64_t size = bloom_bytes(s->sizes.params[i].m);
         if (size > s->size) s->size = size;
@@ -178,10 +199,13 @@ static int seal_filter_init(struct glint_task *task, void *state)
     return r != 0 ? r : s->overfull < 0 ? GLINT_E_NO_MEMORY : 0;
 }
 
-static int seal_strict_init(struct glint_task *task, void *state)
+static int set_absent_ids_error(struct glint_task *task, const struct sizes *sizes, uint32_t number)
 {
-    ((struct seal_state *)state)->strict = true;
-    return seal_filter_init(task, state);
+    char key[256];
+    sizes_key_text(sizes, number, key, sizeof key);
+    return glint_fail(task, GLINT_E_FILTER_MISMATCH, BLOOM_ABSENT_HINT,
+                      "the rows have ids that are not in the filter of key %s, or not as often",
+                      key);
 }
 
 static int emit_sealed_filter(struct glint_task *task, void *state, const struct glint_record *in,
@@ -193,14 +217,18 @@ static int emit_sealed_filter(struct glint_task *task, void *state, const struct
     if (r != 0) return r;
     assert(number < s->sizes.count);
     const struct bloom_params *params = &s->sizes.params[number];
-    if (in->value.bytes.size != bloom_bytes(params->m))
+    struct glint_slice bits = in->value.bytes;
+    const uint64_t before = s->remove != 0;
+    if (bits.size != before + bloom_bytes(params->m))
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "a filter has an invalid size");
+    if (before > 0 && bits.data[0] != 0) return set_absent_ids_error(task, &s->sizes, number);
+    bits = (struct glint_slice){bits.data + before, bits.size - before};
     if (s->memory == NULL) s->memory = glint_scratch(task, BLOOM_HEADER_MAX + s->size);
     if (s->memory == NULL) return GLINT_E_NO_MEMORY;
-    assert(in->value.bytes.size <= s->size);
-    memcpy(s->memory + BLOOM_HEADER_MAX, in->value.bytes.data, in->value.bytes.size);
+    assert(bits.size <= s->size);
+    memcpy(s->memory + BLOOM_HEADER_MAX, bits.data, bits.size);
     if (bloom_count_overfull_filter(task, s->overfull, params, s->memory + BLOOM_HEADER_MAX) &&
-        s->strict)
+        s->strict != 0)
         return bloom_set_overfull_error(task, &s->sizes, number);
     bloom_emit_filter(params, &in->key, s->memory, out);
     return 0;
@@ -214,25 +242,30 @@ const struct glint_function bloom_seal = {.name = "bloom.seal",
                                           .open = seal_filter_init,
                                           .each = emit_sealed_filter};
 
-const struct glint_function bloom_seal_strict = {.name = "bloom.seal_strict",
-                                                 .kind = GLINT_KIND_MAP,
-                                                 .in = {GLINT_ANY, GLINT_BYTES},
-                                                 .out = {GLINT_SAME, GLINT_MSGPACK},
-                                                 .state_size = sizeof(struct seal_state),
-                                                 .open = seal_strict_init,
-                                                 .each = emit_sealed_filter};
+struct bits_state {
+    int64_t remove;
+};
 
-/* The bits of a filter of a file, as those of a partial one. */
+static int filter_bits_init(struct glint_task *task, void *state)
+{
+    return glint_arg_i64(task, "remove", &((struct bits_state *)state)->remove);
+}
+
+/* The bits of a filter of a file, as those of a partial one. To remove ids, behind a 0, which
+ * replaces the header's last byte: in memory of this task, which reads each record once. */
 static int emit_filter_bits(struct glint_task *task, void *state, const struct glint_record *in,
                             struct glint_emitter *out)
 {
+    const uint64_t before = ((const struct bits_state *)state)->remove != 0;
     struct bloom_filter filter;
-    (void)state;
     enum bloom_result result = bloom_decode(in->value.bytes.data, in->value.bytes.size, &filter);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "%s", bloom_strerror(result));
+    assert(filter.bits > in->value.bytes.data);
+    uint8_t *first = filter.bits - before;
+    if (before > 0) *first = 0;
     struct glint_record record = {.key = in->key,
-                                  .value.bytes = {filter.bits, bloom_bytes(filter.params.m)}};
+                                  .value.bytes = {first, before + bloom_bytes(filter.params.m)}};
     glint_emit(out, &record);
     return 0;
 }
@@ -241,4 +274,6 @@ const struct glint_function bloom_bits = {.name = "bloom.bits",
                                           .kind = GLINT_KIND_MAP,
                                           .in = {GLINT_ANY, GLINT_MSGPACK},
                                           .out = {GLINT_SAME, GLINT_BYTES},
+                                          .state_size = sizeof(struct bits_state),
+                                          .open = filter_bits_init,
                                           .each = emit_filter_bits};

@@ -233,6 +233,8 @@ static struct glint_rdd *hadoop_filters_rdd(const struct hadoop_plan *o, const c
 {
     struct glint_rdd *lines = read_pipeline_lines(o, train);
     if (o->partials) {
+        glint_args_i64(args, "strict", false);
+        glint_args_i64(args, "remove", false);
         const struct glint_function *fill = o->text ? &bloom_text_partials : &bloom_rating_partials;
         struct glint_rdd *partials = glint_map_partitions(lines, fill, args);
         struct glint_rdd *merged = glint_reduce_by_key(partials, &bloom_or, NULL);

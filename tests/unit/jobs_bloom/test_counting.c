@@ -209,6 +209,32 @@ Test(counting, files_and_classic_filters_have_the_same_ids)
     }
 }
 
+/* Of all pairs of counters, in each half of a byte, and with all places of the result. */
+Test(counting, subtract_is_addition_undone_and_saturated_counters_stay)
+{
+    for (uint32_t from = 0; from <= COUNTING_MAX; from++) {
+        for (uint32_t less = 0; less <= COUNTING_MAX; less++) {
+            const uint32_t want = from == COUNTING_MAX ? COUNTING_MAX : from - less;
+            const bool enough = from == COUNTING_MAX || less <= from;
+            for (uint32_t shift = 0; shift < 8; shift += 4) {
+                uint8_t a[3] = {0x33, (uint8_t)(0xff & ~(0xf << shift)), 0x44}, out[3];
+                uint8_t b[4] = {0x11, (uint8_t)(less << shift), 0x40, 0};
+                a[1] = (uint8_t)((a[1] & 0xf0 >> shift) | from << shift);
+                cr_assert_eq(counting_subtract(a, b, out, 3), enough);
+                cr_assert_eq(counting_subtract(a, b, b + 1, 3), enough);
+                if (!enough) continue;
+                cr_assert(out[0] == 0x22 && out[2] == 0x04);
+                cr_assert_eq(out[1] >> shift & 0xf, want);
+                cr_assert_eq(out[1] >> (4 - shift) & 0xf, COUNTING_MAX);
+                cr_assert_arr_eq(b + 1, out, 3);
+                b[0] = 0x11, b[1] = (uint8_t)(less << shift), b[2] = 0x40;
+                cr_assert(counting_subtract(a, b, a, 3));
+                cr_assert_arr_eq(a, out, 3);
+            }
+        }
+    }
+}
+
 /* What programs outside of glint call. */
 Test(counting, the_public_functions_remove_unite_and_intersect)
 {
