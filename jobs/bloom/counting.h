@@ -33,8 +33,8 @@ static inline void counting_increment(uint8_t *bits, uint64_t index)
 
 /* Adds the counters of `from`, saturating. */
 void counting_unite(uint8_t *into, const uint8_t *from, uint64_t bytes);
-/* Subtracts the counters of `less` from those of `from`; saturated ones stay. `out` may be `from`, or
- * `less` + 1. Returns false, with unusable counters in `out`, if a counter is less than what is
+/* Subtracts the counters of `less` from those of `from`; saturated ones stay. `out` may be `from`,
+ * or `less` + 1. Returns false, with unusable counters in `out`, if a counter is less than what is
  * subtracted: counts of removed ids that saturate are right, too. */
 bool counting_subtract(const uint8_t *from, const uint8_t *less, uint8_t *out, uint64_t bytes);
 /* The smaller ones. */

@@ -62,7 +62,10 @@ static enum bloom_result params_of_candidate(const struct chooser *c, enum bloom
 static void size_candidate(const struct chooser *c, struct candidate *l)
 {
     const bool exact = l->layout == BLOOM_EXACT;
-    const enum bloom_result result = params_of_candidate(c, l->layout, c->n, &l->params);
+    enum bloom_result result = params_of_candidate(c, l->layout, c->n, &l->params);
+    struct bloom_params planned; /* bloom-build sizes exact filters by the universe */
+    if (result == BLOOM_OK && exact && c->universe > 0)
+        result = params_of_candidate(c, l->layout, c->universe, &planned);
     if (exact && c->universe == 0) {
         l->problem = "it needs a universe: --universe U";
         return;
@@ -365,6 +368,11 @@ static void choose_layout(const struct cli_line *line, struct glint_error *error
         print_choices_json(&c);
     else if (code == 0)
         print_choices(&c);
+    if (code == 0 && c.chosen == BLOOM_LAYOUTS)
+        error_set(&c.error, GLINT_E_FILTER_LIMIT,
+                  "use fewer ids, for example by a key, a larger --p, or no --deletes",
+                  "no layout has what is asked for: %llu ids, P = %g%s", (unsigned long long)c.n,
+                  c.p, c.deletes ? ", ids that can be removed" : "");
     *error = c.error;
     mem_free(c.text);
     mem_free(c.start);
@@ -388,7 +396,8 @@ const struct cli_command filter_choose = {
                .summary = "Prints size, rate, and time to build and look up, of each layout.",
                .help = "Sizes and rates are computed for N ids, times measured when the command "
                        "runs, on one core, with 10,000 to 1,048,576 ids. The smallest layout for P "
-                       "and what else is asked for is marked with *. An exact filter's times are "
+                       "and what else is asked for is marked with *; none is an error. An exact "
+                       "filter's times are "
                        "per id of the universe.",
                .own = choose_options},
     .execute = choose_layout};

@@ -26,8 +26,8 @@
 
 enum {
     FILTER_NUMBER_BYTES = sizeof(uint16_t),
-    SHOWN_BYTES = 32,    /* of an id to remove */
-    HASHES_SHARE = 2,    /* hashes use 1/HASHES_SHARE of a slot's memory, their broadcast the rest */
+    SHOWN_BYTES = 32, /* of an id to remove */
+    HASHES_SHARE = 2, /* hashes use 1/HASHES_SHARE of a slot's memory, their broadcast the rest */
     ROW_BYTES_MIN = 2,
     EXPECTED_FACTOR = 8, /* bytes of a row's indexes and number for each byte of rows, at most */
 };
@@ -273,8 +273,7 @@ static int set_absent_id_error(struct glint_task *task, const struct add_rows_st
     char key[256];
     const bool whole = shown[0] < SHOWN_BYTES;
     sizes_key_text(&s->sizes, number, key, sizeof key);
-    return glint_fail(task, GLINT_E_FILTER_MISMATCH,
-                      BLOOM_ABSENT_HINT,
+    return glint_fail(task, GLINT_E_FILTER_MISMATCH, BLOOM_ABSENT_HINT,
                       "the id \"%.*s\"%s is not in the filter of key %s",
                       whole ? shown[0] : SHOWN_BYTES - 1, (const char *)shown + 1,
                       whole ? "" : "...", key);

@@ -180,7 +180,7 @@ struct seal_state {
     struct sizes sizes;
     uint8_t *memory;
     uint64_t size;
-    int overfull; /* counter */
+    int overfull;   /* counter */
     int64_t strict; /* a filter with too many ids is an error */
     int64_t remove; /* ids were removed: the counters come behind a byte */
 };

@@ -121,7 +121,8 @@ struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
                                     : index_lists_pipeline(lines, s->text, args);
 }
 
-/* Of few rows the hashes fit, and the filters are changed in place; else partial filters must fit. */
+/* Of few rows the hashes fit, and the filters are changed in place; else partial filters must fit.
+ */
 static struct glint_rdd *changed_filters(struct glint_rdd *lines, struct glint_rdd *filters,
                                          const struct sizes *s, struct glint_args *args,
                                          bool remove, bool few)
