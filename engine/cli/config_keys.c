@@ -475,7 +475,7 @@ const struct config_key job_keys[JOB_KEYS] = {
     {"no-sync", "no-sync", NULL, KEY_BOOL, CONFIG(no_sync),
      .help = "do not sync outputs to disk; a power loss may leave them incomplete"},
     {"compress", "compress", "auto|none|gzip|zstd", KEY_CHOICE, CONFIG(compress),
-     "compression of outputs (default: snappy of Parquet)", .default_value = "auto"},
+     "compression of outputs; auto: none, snappy of Parquet", .default_value = "auto"},
     {"bad-rows", "bad-rows", "fail|skip", KEY_CHOICE, CONFIG(skip_bad_rows),
      "what to do with invalid rows", .default_value = "fail"},
     {"max-bad-rows", "max-bad-rows", "N", KEY_COUNT, CONFIG(bad_rows_max),

@@ -19,6 +19,7 @@
 #include "jobs/bloom/counting.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
+#include "jobs/rows/id_values.h"
 #include "jobs/rows/task_results.h"
 
 #include <assert.h>
@@ -270,13 +271,14 @@ static int add_rows_init(struct glint_task *task, void *state)
 static int set_absent_id_error(struct glint_task *task, const struct add_rows_state *s,
                                uint32_t number, const uint8_t *shown)
 {
-    char key[256];
+    char key[256], id[ID_VALUE_TEXT_MAX];
     const bool whole = shown[0] < SHOWN_BYTES;
+    id_value_format(s->sizes.params[number].id_type, shown + 1, whole ? shown[0] : SHOWN_BYTES - 1,
+                    whole, id);
     sizes_key_text(&s->sizes, number, key, sizeof key);
     return glint_fail(task, GLINT_E_FILTER_MISMATCH, BLOOM_ABSENT_HINT,
-                      "the id \"%.*s\"%s is not in the filter of key %s",
-                      whole ? shown[0] : SHOWN_BYTES - 1, (const char *)shown + 1,
-                      whole ? "" : "...", key);
+                      "the id \"%s\"%s is not in the filter of key %s", id, whole ? "" : "...",
+                      key);
 }
 
 /* Adds the rows to the counters, or removes them. A filter with fewer hashes than others has more

@@ -419,7 +419,9 @@ static int read_build_sizes(struct build_plan *p)
     const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
     int r = sizes_from_filters(built_filters(p), text, p->filters, &p->sizes);
     if (r == 0 && bloom_is_static(p->sizes.params[0].layout))
-        return glint_abort(p->g, GLINT_E_FILTER_MISMATCH, "build it again, from the rows of both",
+        return glint_abort(p->g, GLINT_E_FILTER_MISMATCH,
+                           p->remove ? "build it again, without these rows"
+                                     : "build it again, from the rows of both",
                            "%s: %s", p->filters, bloom_strerror(BLOOM_ERR_STATIC));
     if (r == 0) r = sizes_use_id_type(p->g, p->args, p->filters, &p->sizes.params[0], &p->fields);
     if (r == 0 && p->remove && !glint_explaining(p->g) &&

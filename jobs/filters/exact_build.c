@@ -13,6 +13,7 @@
 #include "jobs/bloom/block.h"
 #include "jobs/bloom/exact.h"
 #include "jobs/bloom/fuse.h"
+#include "jobs/rows/id_values.h"
 
 #include <assert.h>
 #include <math.h>
@@ -21,7 +22,7 @@
 enum {
     LIST_HEAD = sizeof(uint64_t),
     PAIR_BYTES = 2 * sizeof(uint64_t),
-    SHOWN_MAX = 64, /* bytes of an id in an error */
+    SHOWN_MAX = ID_VALUE_SHOWN_MAX, /* bytes of an id in an error */
     MEMBER_HEAD = PAIR_BYTES + sizeof(uint32_t),
     MEMBER_MAX = MEMBER_HEAD + SHOWN_MAX,
     MEMBERS_MIN = 2 * FIELDS_ROWS_MAX * MEMBER_MAX, /* a list has at most half of it */
@@ -402,23 +403,19 @@ static uint64_t find_id(const struct id_hash *ids, uint64_t count, const struct 
     return low < count && ids[low].hash == id->hash ? low : count;
 }
 
-/* Names the id: its text, or the digits of its bytes. */
 static int set_missing_member_error(struct glint_task *task, const struct solve_state *s,
                                     const uint8_t *entry)
 {
-    char key[256], shown[2 * SHOWN_MAX + 1] = "";
+    char key[256], shown[ID_VALUE_TEXT_MAX];
     uint32_t size;
     memcpy(&size, entry + PAIR_BYTES, sizeof size);
-    const uint32_t bytes = size < SHOWN_MAX ? size : SHOWN_MAX;
-    const bool text = s->numbers.sizes.params[s->key].id_type == 0;
-    if (text)
-        text_format(shown, sizeof shown, "%.*s", (int)bytes, (const char *)entry + MEMBER_HEAD);
-    for (uint32_t i = 0; !text && i < bytes; i++)
-        text_format(shown + 2 * i, sizeof shown - 2 * i, "%02x", entry[MEMBER_HEAD + i]);
+    const bool whole = size <= SHOWN_MAX;
+    id_value_format(s->numbers.sizes.params[s->key].id_type, entry + MEMBER_HEAD,
+                    whole ? size : SHOWN_MAX, whole, shown);
     sizes_key_text(&s->numbers.sizes, s->key, key, sizeof key);
     return glint_fail(
         task, GLINT_E_FILTER_MISMATCH, "add it to the rows of --universe, or remove it from INPUT",
-        "the id \"%s\"%s of key %s is not in the universe", shown, size > bytes ? "..." : "", key);
+        "the id \"%s\"%s of key %s is not in the universe", shown, whole ? "" : "...", key);
 }
 
 /* Marks the members in `member`; all must be ids of the universe. */

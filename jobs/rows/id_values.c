@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <time.h>
 
 enum { UUID_BYTES = 16, UUID_TEXT = 36, DAY_SECONDS = 86400, MICROS = 1000000, EXPONENT_MAX = 100 };
 
@@ -149,6 +150,90 @@ const char *id_value_parse(uint32_t type, uint32_t width, struct glint_slice tex
     }
     if (wrong == NULL) put_value(out, (uint64_t)value | bits, width);
     return wrong;
+}
+
+/* The bytes without a character of UTF-8 that is cut at their end. */
+static uint64_t whole_characters(const uint8_t *text, uint64_t size)
+{
+    uint64_t first = size; /* of the last character */
+    while (first > 0 && size - first < 3 && (text[first - 1] & 0xc0) == 0x80) first--;
+    if (first == 0 || text[first - 1] < 0xc0) return size;
+    const uint8_t lead = text[--first];
+    return size - first < (lead >= 0xf0 ? 4u : lead >= 0xe0 ? 3u : 2u) ? first : size;
+}
+
+/* Returns the length: 0 for years that the C library does not have. */
+static size_t format_seconds(int64_t seconds, char *out)
+{
+    const time_t time = (time_t)seconds;
+    struct tm tm;
+    return gmtime_r(&time, &tm) != NULL ? strftime(out, ID_VALUE_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &tm)
+                                        : 0;
+}
+
+static void format_micros(int64_t micros, char *out)
+{
+    const int64_t seconds = micros / MICROS - (micros % MICROS < 0);
+    const long long rest = micros - seconds * MICROS;
+    const size_t used = format_seconds(seconds, out);
+    assert(rest >= 0 && rest < MICROS && used < ID_VALUE_TEXT_MAX / 2);
+    if (rest > 0)
+        text_format(out + used, ID_VALUE_TEXT_MAX - used, ".%06lldZ", rest);
+    else
+        text_format(out + used, ID_VALUE_TEXT_MAX - used, "Z");
+}
+
+static void format_hex(const uint8_t *value, uint64_t size, bool dashes, char *out)
+{
+    for (uint64_t i = 0; i < size; i++) {
+        if (dashes && (i == 4 || i == 6 || i == 8 || i == 10)) *out++ = '-';
+        text_format(out, 3, "%02x", value[i]);
+        out += 2;
+    }
+    *out = '\0';
+}
+
+static void format_decimal(uint32_t type, int64_t units, char *out)
+{
+    const struct number number = {
+        .low = (uint64_t)units, .high = -(units < 0), .decimals = (int8_t)bloom_id_scale(type)};
+    static_assert((int)NUMBER_FORMAT_MAX < (int)ID_VALUE_TEXT_MAX, "with the NUL");
+    out[number_format(out, &number)] = '\0';
+}
+
+void id_value_format(uint32_t type, const uint8_t *value, uint64_t size, bool whole,
+                     char out[ID_VALUE_TEXT_MAX])
+{
+    assert(size <= ID_VALUE_SHOWN_MAX && bloom_id_type_is_valid(type));
+    const enum bloom_id_kind kind = (enum bloom_id_kind)bloom_id_kind(type);
+    uint64_t bits = 0;
+    int64_t seconds;
+    double real;
+    for (uint64_t i = 0; i < size && i < sizeof bits; i++) bits |= (uint64_t)value[i] << 8 * i;
+    const int64_t number = size == 4 ? (int32_t)(uint32_t)bits : (int64_t)bits;
+    out[0] = '\0';
+    switch (kind) {
+    case BLOOM_ID_BYTES:
+    case BLOOM_ID_UUID: format_hex(value, size, kind == BLOOM_ID_UUID, out); break;
+    case BLOOM_ID_I32:
+    case BLOOM_ID_I64: text_format_i64(out, number); break;
+    case BLOOM_ID_DATE:
+        if (__builtin_mul_overflow(number, (int64_t)DAY_SECONDS, &seconds) ||
+            format_seconds(seconds, out) == 0)
+            text_format_i64(out, number);
+        out[strcspn(out, "T")] = '\0';
+        break;
+    case BLOOM_ID_TIMESTAMP: format_micros(number, out); break;
+    case BLOOM_ID_DECIMAL: format_decimal(type, number, out); break;
+    case BLOOM_ID_U64: text_format(out, ID_VALUE_TEXT_MAX, "%llu", (unsigned long long)bits); break;
+    case BLOOM_ID_F64:
+        memcpy(&real, &bits, sizeof real);
+        text_format_f64(out, real);
+        break;
+    default:
+        text_format(out, ID_VALUE_TEXT_MAX, "%.*s",
+                    (int)(whole ? size : whole_characters(value, size)), (const char *)value);
+    }
 }
 
 bool id_type_problem(enum bloom_scheme scheme, uint32_t type, char *out, uint64_t capacity,

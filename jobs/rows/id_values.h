@@ -13,6 +13,12 @@ enum { ID_VALUE_MAX = 16 }; /* bytes, but of BLOOM_ID_BYTES half of the text */
  * NULL, or why the text is no value. */
 const char *id_value_parse(uint32_t type, uint32_t width, struct glint_slice text, uint8_t *out,
                            uint64_t *out_size);
+/* Formats a value for messages, as a text that id_value_parse accepts. Of text and bytes the first
+ * `size` bytes may be all that is there (`whole` false): no character is cut. `out` has
+ * ID_VALUE_TEXT_MAX bytes, enough for `size` of up to ID_VALUE_SHOWN_MAX. */
+enum { ID_VALUE_SHOWN_MAX = 64, ID_VALUE_TEXT_MAX = 2 * ID_VALUE_SHOWN_MAX + 1 };
+void id_value_format(uint32_t type, const uint8_t *value, uint64_t size, bool whole,
+                     char out[ID_VALUE_TEXT_MAX]);
 /* Whether the scheme has no rule for the type; sets the text of an error about it, and a hint that
  * names the schemes that have one. */
 bool id_type_problem(enum bloom_scheme scheme, uint32_t type, char *out, uint64_t capacity,

@@ -115,3 +115,72 @@ Test(id_values, others_are_none)
         cr_expect_str_eq(value_of(cases[i].type, cases[i].width, cases[i].text), cases[i].why,
                          "%s %s", cases[i].type, cases[i].text);
 }
+
+Test(id_values, format_writes_what_parse_reads)
+{
+    static const struct {
+        const char *type;
+        uint32_t width;
+        const char *text;
+    } cases[] = {{"text", 0, "x y"},
+                 {"bytes", 0, "00ff0a"},
+                 {"i32", 4, "-2147483648"},
+                 {"i32", 8, "-1"},
+                 {"i64", 8, "5555"},
+                 {"i64", 8, "-9223372036854775808"},
+                 {"u64", 8, "18446744073709551615"},
+                 {"f64", 8, "1.5"},
+                 {"f64", 8, "-0.0"},
+                 {"date", 4, "2026-11-30"},
+                 {"date", 8, "1969-12-31"},
+                 {"timestamp", 8, "1970-01-01T00:00:01Z"},
+                 {"timestamp", 8, "1969-12-31T23:59:59.999999Z"},
+                 {"uuid", 16, "01890a5d-ac96-774b-bcce-b302099a8057"},
+                 {"decimal(9,2)", 4, "-0.01"},
+                 {"decimal(18,0)", 8, "999999999999999999"},
+                 {"decimal(18,3)", 8, "12.345"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t value[ID_VALUE_SHOWN_MAX];
+        char out[ID_VALUE_TEXT_MAX];
+        uint64_t size;
+        uint32_t type;
+        cr_assert(bloom_id_type_parse(cases[i].type, strlen(cases[i].type), &type));
+        const struct glint_slice text = {(const uint8_t *)cases[i].text, strlen(cases[i].text)};
+        cr_assert_eq(id_value_parse(type, cases[i].width, text, value, &size), NULL);
+        id_value_format(type, value, size, true, out);
+        cr_assert_str_eq(out, cases[i].text, "%s", cases[i].type);
+    }
+}
+
+/* The extreme values have a text, too; a cut text ends with a whole character. */
+Test(id_values, format_of_extremes_and_cut_texts)
+{
+    static const struct {
+        const char *bytes, *whole, *cut;
+    } texts[] = {{"ab", "ab", "ab"},
+                 {"a\xc3", "a\xc3", "a"},
+                 {"a\xc3\xbc", "a\xc3\xbc", "a\xc3\xbc"},
+                 {"a\xe2\x82", "a\xe2\x82", "a"},
+                 {"a\xf0\x9f\x98", "a\xf0\x9f\x98", "a"},
+                 {"a\xf0\x9f\x98\x80", "a\xf0\x9f\x98\x80", "a\xf0\x9f\x98\x80"},
+                 {"\x80\x80\x80\x80", "\x80\x80\x80\x80", "\x80\x80\x80\x80"},
+                 {"", "", ""}};
+    static const char *const types[] = {"i32", "i64", "u64", "f64", "date", "timestamp"};
+    char out[ID_VALUE_TEXT_MAX];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        const uint8_t *bytes = (const uint8_t *)texts[i].bytes;
+        id_value_format(0, bytes, strlen(texts[i].bytes), true, out);
+        cr_assert_str_eq(out, texts[i].whole);
+        id_value_format(0, bytes, strlen(texts[i].bytes), false, out);
+        cr_assert_str_eq(out, texts[i].cut, "%zu", i);
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        for (uint32_t width = 4; width <= 8; width += 4) {
+            uint8_t value[8] = {0, 0, 0, width == 4 ? 0x80 : 0, 0, 0, 0, 0x80};
+            uint32_t type;
+            cr_assert(bloom_id_type_parse(types[i], strlen(types[i]), &type));
+            id_value_format(type, value, width, true, out);
+            cr_assert(strlen(out) > 0, "%s", types[i]);
+        }
+    }
+}
