@@ -123,7 +123,7 @@ static int set_credentials_refused(struct glint_error *error, const char *from, 
     return error_set(error, GLINT_E_INPUT_PERMISSION, NULL, "%s: %s", from, what);
 }
 
-/* Sets `out` to the response. */
+/* Sets `out` to the response. Of another status than 200 the body, of any size, is not read. */
 static int fetch_once(struct env *env, const char *from, const struct remote_request *request,
                       struct buffer *out, long *out_status, struct glint_error *error)
 {
@@ -131,7 +131,7 @@ static int fetch_once(struct env *env, const char *from, const struct remote_req
     char status[64];
     out->size = 0;
     enum remote_result result = remote_transfer_open(&t, env, from, request, error);
-    if (result == REMOTE_OK)
+    if (result == REMOTE_OK && t.status == 200)
         result = remote_transfer_read_all(&t, ANSWER_BYTES_MAX, NULL, out, error);
     *out_status = result == REMOTE_OK ? t.status : 0;
     text_format(status, sizeof status, "the server answered %ld", t.status);

@@ -39,6 +39,14 @@ def machine(handler, path):
     return 404, b""
 
 
+def machine_without_role(handler, path):
+    """Its pages of errors are long; the first answer about roles says to ask again."""
+    if handler.command == "PUT":
+        return machine(handler, path)
+    page = b"<p>no</p>" * 30000
+    return (503 if handler.server.count("busy") == 1 else 404), page
+
+
 def container(handler, _):
     return (200, keys(
         handler,
@@ -76,7 +84,13 @@ def sso(handler, path):
     }).encode()
 
 
-SERVICES = {"/imds": machine, "/agent": container, "/sts": web_identity, "/sso": sso}
+SERVICES = {
+    "/imds": machine,
+    "/roleless": machine_without_role,
+    "/agent": container,
+    "/sts": web_identity,
+    "/sso": sso
+}
 
 
 def handle(handler):
