@@ -87,11 +87,30 @@ static void top_heap_sift_down(struct entry *heap, uint64_t count)
     }
 }
 
-/* What the rows that are left would need, if they are like those that fit. */
+static uint64_t next_heap_capacity(uint64_t capacity)
+{
+    return 2 * capacity + 64;
+}
+
+/* The bytes that grow_heap allocates in all for so many rows. */
+static double heap_bytes_for(uint64_t rows)
+{
+    double sum = 0;
+    for (uint64_t capacity = 0; capacity < rows;) {
+        capacity = next_heap_capacity(capacity);
+        sum += (double)capacity * sizeof(struct entry);
+    }
+    return sum;
+}
+
+/* What all rows need, if they are like those that fit. Memory of an entry that doubles for a longer
+ * line is not used again, so that two sizes come to 3 times the first. */
 static int top_memory_error(const struct best_state *s, struct glint_task *task, uint64_t size)
 {
-    const double rows = (double)s->rows_max / (double)(s->count > 0 ? s->count : 1);
-    const double need = (double)(s->room + size) * (rows > 1 ? rows : 1) * ROOM_SHARE;
+    const double heap = heap_bytes_for(s->capacity), rows = (double)s->rows_max;
+    const double lines = (double)(s->room + (s->count < s->capacity ? size : 0)) - heap;
+    const double each = 3 * lines / (double)(s->count > 0 ? s->count : 1);
+    const double need = (heap_bytes_for((uint64_t)s->rows_max) + rows * each) * ROOM_SHARE;
     char hint[128];
     text_format(hint, sizeof hint,
                 "raise --memory, so that each slot has about %.0f MiB, or use sort",
@@ -132,7 +151,7 @@ static int fill_entry(struct best_state *s, struct glint_task *task, struct entr
 
 static int grow_heap(struct best_state *s, struct glint_task *task)
 {
-    const uint64_t capacity = 2 * s->capacity + 64;
+    const uint64_t capacity = next_heap_capacity(s->capacity);
     void *memory = NULL;
     int r = allocate_limited(s, task, capacity * sizeof(struct entry), &memory);
     if (r != 0) return r;
