@@ -173,8 +173,9 @@ static size_t format_seconds(int64_t seconds, char *out)
 
 static void format_micros(int64_t micros, char *out)
 {
-    const int64_t seconds = micros / MICROS - (micros % MICROS < 0);
-    const long long rest = micros - seconds * MICROS;
+    const bool before = micros % MICROS < 0;
+    const int64_t seconds = micros / MICROS - before;
+    const long long rest = micros % MICROS + (before ? MICROS : 0);
     const size_t used = format_seconds(seconds, out);
     assert(rest >= 0 && rest < MICROS && used < ID_VALUE_TEXT_MAX / 2);
     if (rest > 0)
