@@ -8,19 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-static inline uint64_t get_u64(const uint8_t *at)
-{
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-static inline uint32_t get_u32(const uint8_t *at)
-{
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
 /* ---- sizes ---- */
 
 uint32_t exact_shards(uint64_t n)
@@ -105,11 +92,14 @@ struct exact_shard {
 
 static inline struct exact_shard read_exact_shard(const uint8_t *at)
 {
-    return (struct exact_shard){
-        .rare = get_u32(at) != 0,
-        .first = {.columns = get_u32(at + 4), .blocks = get_u32(at + 8), .seed = get_u32(at + 12)},
-        .second = {.columns = 1, .blocks = get_u32(at + 16), .seed = get_u32(at + 20)},
-        .slots = at + EXACT_HEAD};
+    return (struct exact_shard){.rare = get_u32_native(at) != 0,
+                                .first = {.columns = get_u32_native(at + 4),
+                                          .blocks = get_u32_native(at + 8),
+                                          .seed = get_u32_native(at + 12)},
+                                .second = {.columns = 1,
+                                           .blocks = get_u32_native(at + 16),
+                                           .seed = get_u32_native(at + 20)},
+                                .slots = at + EXACT_HEAD};
 }
 
 static void write_exact_head(const struct exact_shard *s, uint8_t *out)
@@ -203,7 +193,7 @@ bool exact_is_shard_valid(const uint8_t *shard, uint64_t size)
     const struct exact_shard s = read_exact_shard(shard);
     const bool levels =
         s.first.blocks == 0 ? s.first.columns == 0 : s.first.columns > 0 && s.second.blocks > 0;
-    return get_u32(shard) <= 1 && levels && s.first.columns <= RIBBON_COLUMNS_MAX &&
+    return get_u32_native(shard) <= 1 && levels && s.first.columns <= RIBBON_COLUMNS_MAX &&
            (s.first.blocks == 0 || s.first.blocks >= RIBBON_BLOCKS_MIN) &&
            (s.second.blocks == 0 || s.second.blocks >= RIBBON_BLOCKS_MIN) &&
            size == EXACT_HEAD + ribbon_bytes(&s.first) + ribbon_bytes(&s.second);
@@ -213,14 +203,14 @@ bool exact_is_valid(const struct bloom_params *params, const uint8_t *bits)
 {
     const uint64_t size = bloom_bytes(params->m);
     if (size < EXACT_FIRST) return false;
-    const uint64_t shards = get_u64(bits);
+    const uint64_t shards = get_u64_native(bits);
     if (shards == 0 || shards > FUSE_SHARDS_MAX || size < EXACT_FIRST + EXACT_ENTRY * shards)
         return false;
     uint64_t begin = EXACT_FIRST + EXACT_ENTRY * shards, all = 0;
     for (uint32_t i = 0; i < shards; i++) {
         const uint8_t *entry = bits + EXACT_FIRST + EXACT_ENTRY * i;
-        const uint64_t end = get_u64(entry), members = get_u64(entry + 8),
-                       ids = get_u64(entry + 16);
+        const uint64_t end = get_u64_native(entry), members = get_u64_native(entry + 8),
+                       ids = get_u64_native(entry + 16);
         if (end < begin || end > size || ids > FUSE_IDS_MAX || members > ids ||
             !exact_is_shard_valid(bits + begin, end - begin))
             return false;
@@ -234,10 +224,11 @@ bool exact_is_valid(const struct bloom_params *params, const uint8_t *bits)
 
 static inline const uint8_t *exact_shard_at(const uint8_t *bits, uint64_t hash)
 {
-    const uint64_t shards = get_u64(bits);
+    const uint64_t shards = get_u64_native(bits);
     const uint32_t shard = fuse_shard_of(hash, shards);
-    return bits + (shard == 0 ? EXACT_FIRST + EXACT_ENTRY * shards
-                              : get_u64(bits + EXACT_FIRST + EXACT_ENTRY * (uint64_t)(shard - 1)));
+    return bits + (shard == 0
+                       ? EXACT_FIRST + EXACT_ENTRY * shards
+                       : get_u64_native(bits + EXACT_FIRST + EXACT_ENTRY * (uint64_t)(shard - 1)));
 }
 
 bool exact_contains_hash(const uint8_t *bits, uint64_t hash)
@@ -248,9 +239,10 @@ bool exact_contains_hash(const uint8_t *bits, uint64_t hash)
 
 uint64_t exact_universe(const uint8_t *bits)
 {
-    const uint64_t shards = get_u64(bits);
+    const uint64_t shards = get_u64_native(bits);
     uint64_t ids = 0;
-    for (uint64_t i = 0; i < shards; i++) ids += get_u64(bits + EXACT_FIRST + EXACT_ENTRY * i + 16);
+    for (uint64_t i = 0; i < shards; i++)
+        ids += get_u64_native(bits + EXACT_FIRST + EXACT_ENTRY * i + 16);
     return ids;
 }
 

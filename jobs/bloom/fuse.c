@@ -24,19 +24,6 @@ enum {
     BLOCKS_LOG2_MAX = 11
 };
 
-static inline uint64_t get_u64(const uint8_t *at)
-{
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-static inline uint32_t get_u32(const uint8_t *at)
-{
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
 /* ---- sizes ---- */
 
 /* The sizes of the paper, as xorf computes them. */
@@ -312,8 +299,8 @@ bool fuse_solve(enum bloom_layout layout, const uint64_t *hashes, uint64_t ids, 
 bool fuse_is_shard_valid(enum bloom_layout layout, const uint8_t *shard, uint64_t size)
 {
     if (size < FUSE_HEAD) return false;
-    const uint32_t segment = get_u32(shard + 8), mask = get_u32(shard + 12);
-    const uint64_t starts = get_u32(shard + 16), count = get_u64(shard + 20);
+    const uint32_t segment = get_u32_native(shard + 8), mask = get_u32_native(shard + 12);
+    const uint64_t starts = get_u32_native(shard + 16), count = get_u64_native(shard + 20);
     return segment > 0 && segment <= SEGMENT_MAX && (segment & (segment - 1)) == 0 &&
            mask == segment - 1 && starts > 0 && starts % segment == 0 &&
            count == starts + (ARITY - 1) * (uint64_t)segment && count <= UINT32_MAX &&
@@ -324,13 +311,13 @@ bool fuse_is_valid(const struct bloom_params *params, const uint8_t *bits)
 {
     const uint64_t size = bloom_bytes(params->m);
     if (size < FUSE_FIRST) return false;
-    const uint64_t shards = get_u64(bits);
+    const uint64_t shards = get_u64_native(bits);
     if (shards == 0 || shards > FUSE_SHARDS_MAX || size < FUSE_FIRST + FUSE_ENTRY * shards)
         return false;
     uint64_t begin = FUSE_FIRST + FUSE_ENTRY * shards, ids = 0;
     for (uint32_t i = 0; i < shards; i++) {
         const uint8_t *entry = bits + FUSE_FIRST + FUSE_ENTRY * i;
-        const uint64_t end = get_u64(entry), own = get_u64(entry + 8);
+        const uint64_t end = get_u64_native(entry), own = get_u64_native(entry + 8);
         if (end < begin || end > size || own > FUSE_IDS_MAX ||
             !fuse_is_shard_valid(params->layout, bits + begin, end - begin))
             return false;
@@ -350,9 +337,9 @@ struct fuse_probe {
 static inline struct fuse_probe probe_of_hash(const uint8_t *bits, uint64_t hash)
 {
     const uint8_t *shard = fuse_shard_at(bits, hash);
-    const uint64_t h = mix(hash, get_u64(shard));
+    const uint64_t h = mix(hash, get_u64_native(shard));
     struct fuse_probe probe = {.cells = shard + FUSE_HEAD, .print = fingerprint(h)};
-    positions(h, get_u32(shard + 8), get_u32(shard + 16), probe.at);
+    positions(h, get_u32_native(shard + 8), get_u32_native(shard + 16), probe.at);
     return probe;
 }
 

@@ -7,10 +7,25 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Bits are set in 64-bit words and read in 32-bit words; bit i is bit (i mod 8) of byte i / 8 in
  * all of these only if words are little-endian. */
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words must be little-endian");
+
+/* At any alignment. */
+static inline uint32_t get_u32_native(const uint8_t *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+static inline uint64_t get_u64_native(const uint8_t *at)
+{
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
 
 /* Vector kernels are compiled in; the machine decides at run time which one is used. */
 #if defined(__x86_64__)

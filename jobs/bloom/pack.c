@@ -49,20 +49,6 @@ static void put_u64_native(uint8_t *at, uint64_t value)
     memcpy(at, &value, sizeof value);
 }
 
-static uint32_t get_u32_native(const uint8_t *at)
-{
-    uint32_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
-static uint64_t get_u64_native(const uint8_t *at)
-{
-    uint64_t value;
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
 /* The whole header except the params of the filters after the first one. */
 static void put_blob_header(uint8_t *out, const struct bloom_params *first, uint32_t count)
 {

@@ -121,13 +121,6 @@ bool ribbon_solve(struct ribbon *ribbon, const uint64_t *hashes, const uint8_t *
     return false;
 }
 
-static inline uint64_t load_word(const uint8_t *at)
-{
-    uint64_t word;
-    memcpy(&word, at, sizeof word);
-    return word;
-}
-
 uint32_t ribbon_value(const struct ribbon *ribbon, const uint8_t *slots,
                       const struct ribbon_row *row)
 {
@@ -141,8 +134,8 @@ uint32_t ribbon_value(const struct ribbon *ribbon, const uint8_t *slots,
     const uint64_t last = off > 0 ? 2 * stride : stride;
     uint32_t value = 0;
     for (uint32_t j = 0; j < ribbon->columns; j++, at += 8) {
-        const uint64_t sum = (load_word(at) & c[0]) ^ (load_word(at + stride) & c[1]) ^
-                             (load_word(at + last) & c[2]);
+        const uint64_t sum = (get_u64_native(at) & c[0]) ^ (get_u64_native(at + stride) & c[1]) ^
+                             (get_u64_native(at + last) & c[2]);
         value |= (uint32_t)__builtin_parityll(sum) << j;
     }
     return value;
