@@ -16,9 +16,10 @@ static void append_rows(const struct arrow_field *f, const struct ArrowArray *a,
     for (uint32_t i = 0; i < f->child_count; i++)
         for (int64_t row = first; row < first + count && out->size < 1 << 16; row++) {
             const struct arrow_field *field = &f->children[i];
-            const bool null = arrow_is_null(field, a->children[i], row);
+            const int64_t at = a->offset + row; /* of the part */
+            const bool null = arrow_is_null(field, a->children[i], at);
             if (!buffer_append(out, null ? "\n-" : "\n+", 2) ||
-                (!null && !arrow_append_text(field, a->children[i], row, out)))
+                (!null && !arrow_append_text(field, a->children[i], at, out)))
                 abort();
         }
 }
