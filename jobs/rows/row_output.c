@@ -2,6 +2,7 @@
 #include "jobs/rows/row_output.h"
 
 #include "engine/base/name_table.h"
+#include "jobs/rows/numbers.h"
 #include "jobs/rows/partition_output.h"
 
 #include <string.h>
@@ -196,6 +197,22 @@ static int choose_format(struct glint *g, struct glint_rdd *source,
                        : json ? "use jsonl, or choose columns with select"
                               : "add --csv --header, and --delimiter if it is not a comma",
                        "--output-format %s needs the names of columns", format);
+}
+
+int column_type_scale(const char *type, bool *out_wide)
+{
+    *out_wide = true;
+    if (type == NULL || type[0] == '\0') return -1;
+    if (type[0] == 'd') {
+        const char *comma = strchr(type, ',');
+        int scale = 0;
+        for (const char *at = comma; at != NULL && at[1] >= '0' && at[1] <= '9' && scale < 100;
+             at++)
+            scale = scale * 10 + (at[1] - '0');
+        return scale <= NUMBER_DIGITS_MAX ? scale : -1;
+    }
+    *out_wide = type[0] == 'L';
+    return type[1] == '\0' && strchr("cCsSiIlL", type[0]) != NULL ? 0 : -1;
 }
 
 bool row_output_is_text(struct glint_rdd *source, const struct glint_job_args *args)

@@ -38,6 +38,10 @@ int row_output_save_several(struct glint_rdd *rows, struct glint_rdd *source,
 int row_output_match_header(struct glint_rdd *source);
 /* Fails the context: the columns of an empty input have no names. Returns its code. */
 int row_output_no_names(struct glint *g, const char *input);
+enum { DECIMAL_TYPE_BYTES = 16 }; /* of the type of a decimal of 38 digits, d:38,SCALE */
+/* How many digits after the point exact numbers of a type have, at most 38; -1: it has others.
+ * *out_wide is whether they may not fit 64 bit integers. */
+int column_type_scale(const char *type, bool *out_wide);
 /* Other columns than those of the input. */
 struct row_output_columns {
     struct glint_slice names; /* with ROW_OUTPUT_SEPARATOR, or the delimiter of text outputs */

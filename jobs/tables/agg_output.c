@@ -8,11 +8,10 @@
 #include <string.h>
 
 enum { RESULT_NAME_BYTES = 64 }; /* of a result's name, beside that of its column */
-enum { SUM_TYPE_BYTES = 16 };
 
 struct result_types {
     const char *types[COLUMNS_MAX + AGG_OUTPUTS_MAX];
-    char sums[COLUMNS_MAX + AGG_OUTPUTS_MAX][SUM_TYPE_BYTES]; /* where types of sums are */
+    char sums[COLUMNS_MAX + AGG_OUTPUTS_MAX][DECIMAL_TYPE_BYTES]; /* where types of sums are */
 };
 
 /* Names of results are these and that of the column in brackets: sum(votes). */
@@ -44,21 +43,15 @@ static uint32_t column_of_result(const struct agg_plan *p, struct agg_output res
 }
 
 /* A sum of integers or decimals is a decimal, which is exact; one of texts is a text. `out` has
- * room for SUM_TYPE_BYTES. */
+ * room for DECIMAL_TYPE_BYTES. */
 static const char *type_of_sum(const char *type, char *out)
 {
-    uint32_t scale = 0;
-    if (type == NULL || (type[0] != 'd' && type[1] != '\0')) return NULL;
-    if (strchr("efg", type[0]) != NULL) return "g";
-    if (type[0] == 'd') {
-        const char *comma = strchr(type, ',');
-        for (const char *at = comma; at != NULL && at[1] >= '0' && at[1] <= '9' && scale < 38; at++)
-            scale = scale * 10 + (uint32_t)(at[1] - '0');
-    } else if (strchr("cCsSiIlL", type[0]) == NULL) {
-        return NULL;
-    }
-    text_format(out, SUM_TYPE_BYTES, "d:38,%u", scale);
-    return out;
+    bool wide;
+    const int scale = column_type_scale(type, &wide);
+    if (scale >= 0) text_format(out, DECIMAL_TYPE_BYTES, "d:38,%d", scale);
+    if (scale >= 0) return out;
+    const bool real = type != NULL && type[0] != '\0' && type[1] == '\0' && strchr("efg", type[0]);
+    return real ? "g" : NULL;
 }
 
 static const char *type_of_result(enum agg_kind kind, const char *type, char *out)

@@ -343,45 +343,88 @@ static const char *type_of_column(const struct select_plan *p, const uint8_t *he
     return number < count ? types[number].type : NULL;
 }
 
-/* Whether instructions calculate with integers only, so that their result is one. */
-static bool is_integer_code(const struct select_plan *p, const uint8_t *code, uint32_t size,
-                            const struct glint_column_type *types, uint32_t count)
+/* What a value is as far as its column in OUTPUT needs it: exact with `scale` decimals, or a
+ * double.
+ */
+struct exactness {
+    int scale; /* -1: a double */
+    bool wide; /* it may have more digits than a 64 bit integer */
+};
+
+static const struct exactness is_double = {-1, false};
+
+static struct exactness exactness_of_literal(struct glint_slice text)
 {
-    uint32_t argument, text_size;
+    struct expression_value value;
+    if (!expression_parse_value(EXPRESSION_NUMBER, text, &value) ||
+        value.type != EXPRESSION_NUMBER || value.number.decimals < 0)
+        return is_double;
+    return (struct exactness){value.number.decimals, false};
+}
+
+/* As arithmetic.h calculates. */
+static struct exactness exactness_of_result(enum arithmetic operation, struct exactness a,
+                                            struct exactness b)
+{
+    if (operation == ARITHMETIC_DIVIDE || a.scale < 0 || b.scale < 0) return is_double;
+    const int more = a.scale > b.scale ? a.scale : b.scale;
+    const int scale = operation == ARITHMETIC_MULTIPLY ? a.scale + b.scale : more;
+    return scale <= NUMBER_DIGITS_MAX ? (struct exactness){scale, a.wide || b.wide} : is_double;
+}
+
+/* What instructions calculate that give a number. */
+static struct exactness exactness_of_code(const struct select_plan *p, const uint8_t *code,
+                                          uint32_t size, const struct glint_column_type *types,
+                                          uint32_t count)
+{
+    struct exactness stack[EXPRESSION_DEPTH_MAX];
+    uint32_t depth = 0, argument, text_size;
+    const char *type;
     for (uint32_t i = 0; i < size; i += EXPRESSION_HEAD_BYTES + text_size) {
         const uint8_t *head = code + i;
         memcpy(&argument, head + 2, sizeof argument);
         memcpy(&text_size, head + 6, sizeof text_size);
-        const char *type = "";
-        struct expression_value value = {.number = {.decimals = NUMBER_INEXACT}};
-        const struct glint_slice text = {head + EXPRESSION_HEAD_BYTES, text_size};
         switch (head[0]) {
-        case EXPRESSION_COLUMN: type = type_of_column(p, head, types, count); break;
-        case EXPRESSION_PUSH:
-            if (!expression_parse_value(EXPRESSION_NUMBER, text, &value)) return false;
-            type = value.type == EXPRESSION_NUMBER && value.number.decimals == 0 ? "l" : NULL;
+        case EXPRESSION_COLUMN:
+            type = type_of_column(p, head, types, count);
+            stack[depth].scale = column_type_scale(type, &stack[depth].wide);
+            depth++;
             break;
-        case EXPRESSION_NEGATE: type = "l"; break;
-        case EXPRESSION_CALCULATE: type = argument != ARITHMETIC_DIVIDE ? "l" : NULL; break;
-        default: return false;
+        case EXPRESSION_PUSH:
+            stack[depth++] =
+                exactness_of_literal((struct glint_slice){head + EXPRESSION_HEAD_BYTES, text_size});
+            break;
+        case EXPRESSION_NEGATE: break;
+        case EXPRESSION_CALCULATE:
+            assert(depth >= 2);
+            depth--;
+            stack[depth - 1] =
+                exactness_of_result((enum arithmetic)argument, stack[depth - 1], stack[depth]);
+            break;
+        default: return is_double;
         }
-        if (type == NULL || strlen(type) != 1 || strchr("cCsSiIlL", type[0]) == NULL) return false;
     }
-    return true;
+    assert(depth == 1);
+    return stack[0];
 }
 
 /* The type of an item: that of a column which is saved as it is; of what is calculated bool, a 64
- * bit integer if all that it is calculated from are integers, or double; NULL: text. */
+ * bit integer or a decimal of 38 digits if all that it is calculated from is exact, or double;
+ * NULL: text. `out` has room for DECIMAL_TYPE_BYTES. */
 static const char *type_of_item(const struct select_plan *p, uint32_t item, const uint8_t *code,
                                 uint32_t size, const struct glint_column_type *types,
-                                uint32_t count)
+                                uint32_t count, char *out)
 {
     const bool column = size == EXPRESSION_HEAD_BYTES && code[0] == EXPRESSION_COLUMN;
     if (column && p->json_values) return "+"; /* any value */
     if (column && code[1] == EXPRESSION_TEXT) return type_of_column(p, code, types, count);
     if (p->types[item] == EXPRESSION_BOOLEAN) return "b";
     if (p->types[item] != EXPRESSION_NUMBER) return NULL;
-    return is_integer_code(p, code, size, types, count) ? "l" : "g";
+    const struct exactness e = exactness_of_code(p, code, size, types, count);
+    if (e.scale < 0) return "g";
+    if (e.scale == 0 && !e.wide) return "l";
+    text_format(out, DECIMAL_TYPE_BYTES, "d:38,%d", e.scale);
+    return out;
 }
 
 /* The types of the output's columns, to be freed with glint_free. NULL with the context's error. */
@@ -391,9 +434,11 @@ static const char **selected_types(const struct select_plan *p)
     const struct glint_column_type *types = glint_column_types(p->table.lines, &count);
     if (glint_error(p->table.g)->code != GLINT_OK) return NULL;
     const uint32_t all = count > 0 ? count : columns_count(&p->table); /* those of a star */
-    const uint64_t bytes = (uint64_t)p->count * (all + 1) * sizeof *types;
-    const char **selected = glint_alloc(p->table.g, bytes);
+    const uint64_t pointers = (uint64_t)p->count * (all + 1);
+    const char **selected =
+        glint_alloc(p->table.g, pointers * sizeof *selected + p->count * DECIMAL_TYPE_BYTES);
     if (selected == NULL) return NULL;
+    char *decimals = (char *)(selected + pointers);
     uint32_t item = 0;
     for (uint64_t i = 0; i < p->items_size; item++) {
         uint32_t size, at;
@@ -402,7 +447,9 @@ static const char **selected_types(const struct select_plan *p)
         memcpy(&at, code + 2, sizeof at);
         const bool star = size == EXPRESSION_HEAD_BYTES && code[0] == EXPRESSION_COLUMN &&
                           p->columns.columns.number[at] == COLUMNS_LINE;
-        if (!star) selected[out++] = type_of_item(p, item, code, size, types, count);
+        if (!star)
+            selected[out++] = type_of_item(p, item, code, size, types, count,
+                                           decimals + item * DECIMAL_TYPE_BYTES);
         for (uint32_t c = 0; star && c < all; c++)
             selected[out++] = count > 0 ? types[c].type : NULL;
         i += sizeof size + size;

@@ -274,7 +274,28 @@ class Jobs(unittest.TestCase):
         self.glint("select", "--columns", "n + 1 AS next, amount * 2 AS twice, n > 1 AS many",
                    self.path("in"), self.path("out"))
         self.assertEqual(pyarrow.parquet.read_table(self.path("out")).to_pydict(), {
-            "next": [2, 3, 2 ** 62 + 1], "twice": [2.5, 5.0, 8.0], "many": [False, True, True]})
+            "next": [2, 3, 2 ** 62 + 1], "twice": [2 * n for n in amounts],
+            "many": [False, True, True]})
+
+    def test_calculated_columns_stay_exact(self):
+        """Results of decimals, of unsigned integers and of literals with decimals are decimals."""
+        amount = decimal.Decimal("12345678901234567890.125")
+        table = pyarrow.table({"n": [2, -3], "u": pyarrow.array([2 ** 64 - 1, 0], pyarrow.uint64()),
+                               "f": [0.5, 1.5],
+                               "amount": pyarrow.array([amount, None], pyarrow.decimal128(30, 3))})
+        pyarrow.parquet.write_table(table, self.path("in"))
+        self.glint("select", "--columns", "amount * 2 AS a, amount + 0.0001 AS b, u + 1 AS c, "
+                   "n * 1.5 AS d, -(n - 1) AS e, n / 2 AS f, f * 2 AS g, amount % 2 AS h, "
+                   "amount * f AS i", self.path("in"), self.path("out"))
+        out = pyarrow.parquet.read_table(self.path("out"))
+        types = ["decimal128(38, 3)", "decimal128(38, 4)", "decimal128(38, 0)", "decimal128(38, 1)",
+                 "int64", "double", "double", "decimal128(38, 3)", "double"]
+        self.assertEqual([str(t) for t in out.schema.types], types)
+        self.assertEqual(out.to_pylist(), [
+            {"a": 2 * amount, "b": amount + decimal.Decimal("0.0001"), "c": 2 ** 64, "d": 3,
+             "e": -1, "f": 1.0, "g": 1.0, "h": decimal.Decimal("0.125"), "i": float(amount) / 2},
+            {"a": None, "b": None, "c": 1, "d": decimal.Decimal("-4.5"), "e": 4, "f": -1.5,
+             "g": 3.0, "h": None, "i": None}])
 
     def test_damage_is_an_error(self):
         pyarrow.parquet.write_table(ratings(), self.path("in"))
