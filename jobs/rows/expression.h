@@ -5,8 +5,7 @@
  *     expression_bounds.c task: instructions to whether a row group may have rows
  *
  * Fields of text have no types: what a field is compared or calculated with decides whether it is a
- * number, a time, a truth value, or text. A source that knows the types of its columns returns them
- * in expression_source.column. */
+ * number, a time, a truth value, or text. Columns of a source that knows their types have these. */
 #ifndef GLINT_JOBS_ROWS_EXPRESSION_H
 #define GLINT_JOBS_ROWS_EXPRESSION_H
 
@@ -58,8 +57,9 @@ struct expression_token {
 
 struct expression_source {
     struct glint_slice text;
-    /* Finds a column: sets its number among the fields of a row, and its type. Returns 0, or a code
-     * after it has reported the error itself. */
+    /* Finds a column: sets its number among the fields of a row, and what its source says it is:
+     * ANY, or a type that comparisons and arithmetic take it for. Returns 0, or a code after it has
+     * reported the error itself. */
     int (*column)(void *arg, enum expression_name kind, struct glint_slice name,
                   uint32_t *out_number, enum expression_type *out_type);
     void *arg;
@@ -70,6 +70,7 @@ struct expression_source {
     uint32_t count, first;         /* instructions of all expressions, and before this one */
     uint32_t depth, nesting;
     uint64_t code_size; /* of the current expression */
+    bool orders_texts;  /* two fields are compared by < or > as texts */
     int failed;         /* 0, or a code; with `problem` "": `column` has reported it */
     char problem[256];
     uint64_t problem_at; /* in `text` */

@@ -205,6 +205,8 @@ static bool is_reserved(const struct expression_source *s)
 struct operand {
     enum expression_type type;
     uint64_t load; /* offset of the instruction, if it is one that loads a field or constant */
+    enum expression_type declared; /* of a field: what its source says it is */
+    struct glint_slice text;       /* of a literal in quotes */
 };
 #define NO_LOAD UINT64_MAX
 
@@ -271,18 +273,43 @@ static void decide_operand_type(struct expression_source *s, struct operand *o,
     o->type = type;
 }
 
+static void fail_operand_type(struct expression_source *s, const struct operand *o,
+                              enum expression_type type, const char *what)
+{
+    const enum expression_type has = o->type != EXPRESSION_ANY ? o->type : o->declared;
+    expression_fail(s, "%s needs %s, and has %s", what, expression_type_name(type),
+                    expression_type_name(has));
+}
+
+/* Any field may be a text. */
 static void require_operand_type(struct expression_source *s, struct operand *o,
                                  enum expression_type type, const char *what)
 {
+    if (type != EXPRESSION_TEXT) decide_operand_type(s, o, o->declared);
     decide_operand_type(s, o, type);
-    if (o->type != type && o->type != EXPRESSION_NULL)
-        expression_fail(s, "%s needs %s, and has %s", what, expression_type_name(type),
-                        expression_type_name(o->type));
+    if (o->type != type && o->type != EXPRESSION_NULL) fail_operand_type(s, o, type, what);
+}
+
+/* A text in quotes beside a number, a time or a truth value is one, too, if it can be: day >=
+ * '2026-01-31'. */
+static void convert_literal(struct expression_source *s, struct operand *o,
+                            enum expression_type type)
+{
+    struct expression_value value;
+    if (s->failed != 0 || o->text.data == NULL || type == o->type || type == EXPRESSION_NULL ||
+        o->text.size == 0 || !expression_parse_value(type, o->text, &value))
+        return;
+    if (o->load != NO_LOAD) s->code[o->load + 1] = (uint8_t)type;
+    o->type = type;
 }
 
 /* Gives two values one type. */
 static void unify_operand_types(struct expression_source *s, struct operand *a, struct operand *b)
 {
+    decide_operand_type(s, a, a->declared);
+    decide_operand_type(s, b, b->declared);
+    if (a->declared != EXPRESSION_ANY) convert_literal(s, b, a->type);
+    if (b->declared != EXPRESSION_ANY) convert_literal(s, a, b->type);
     decide_operand_type(s, a, b->type);
     decide_operand_type(s, b, a->type);
     if (a->type == EXPRESSION_ANY && b->type == EXPRESSION_ANY)
@@ -341,7 +368,7 @@ static struct operand parse_or(struct expression_source *s);
 
 static struct operand parse_column(struct expression_source *s)
 {
-    struct operand o = {EXPRESSION_ANY, NO_LOAD};
+    struct operand o = {EXPRESSION_ANY, NO_LOAD, EXPRESSION_ANY, {NULL, 0}};
     const struct expression_token t = s->token;
     uint32_t number = 0;
     if (t.kind == EXPRESSION_TOKEN_END) {
@@ -355,17 +382,22 @@ static struct operand parse_column(struct expression_source *s)
     const enum expression_name kind = t.kind == EXPRESSION_TOKEN_NAME     ? EXPRESSION_PLAIN
                                       : t.kind == EXPRESSION_TOKEN_QUOTED ? EXPRESSION_QUOTED
                                                                           : EXPRESSION_POSITION;
-    s->failed = s->column(s->arg, kind, t.text, &number, &o.type);
+    s->failed = s->column(s->arg, kind, t.text, &number, &o.declared);
     s->problem_at = t.start;
-    o.load = put_instruction(s, EXPRESSION_COLUMN,
-                             o.type == EXPRESSION_ANY ? EXPRESSION_TEXT : o.type, number);
+    o.load = put_instruction(s, EXPRESSION_COLUMN, EXPRESSION_TEXT, number);
     expression_next_token(s);
     return o;
 }
 
+/* A value that no field or literal is. */
+static struct operand make_operand(enum expression_type type)
+{
+    return (struct operand){type, NO_LOAD, EXPRESSION_ANY, {NULL, 0}};
+}
+
 static struct operand parse_sign(struct expression_source *s)
 {
-    struct operand o = {EXPRESSION_NULL, NO_LOAD};
+    struct operand o = make_operand(EXPRESSION_NULL);
     enum expression_type type = EXPRESSION_NULL;
     struct glint_slice text;
     if (++s->nesting > EXPRESSION_DEPTH_MAX)
@@ -376,7 +408,7 @@ static struct operand parse_sign(struct expression_source *s)
         o = parse_sign(s);
         require_operand_type(s, &o, EXPRESSION_NUMBER, "-");
         put_instruction(s, EXPRESSION_NEGATE, EXPRESSION_NULL, 0);
-        o = (struct operand){EXPRESSION_NUMBER, NO_LOAD};
+        o = make_operand(EXPRESSION_NUMBER);
     } else if (accept_token(s, "+")) {
         o = parse_sign(s);
         require_operand_type(s, &o, EXPRESSION_NUMBER, "+");
@@ -385,7 +417,9 @@ static struct operand parse_sign(struct expression_source *s)
         expect_token(s, ")");
     } else if (read_literal(s, &type, &text)) {
         const bool quoted = type == EXPRESSION_TEXT;
-        o = (struct operand){type, put_instruction(s, EXPRESSION_PUSH, type, 0)};
+        o.type = type;
+        o.load = put_instruction(s, EXPRESSION_PUSH, type, 0);
+        if (quoted) o.text = text;
         put_instruction_text(s, o.load, text, quoted);
     } else {
         o = parse_column(s);
@@ -402,7 +436,7 @@ static struct operand put_arithmetic(struct expression_source *s, enum arithmeti
     require_operand_type(s, left, EXPRESSION_NUMBER, names[operation]);
     require_operand_type(s, right, EXPRESSION_NUMBER, names[operation]);
     put_instruction(s, EXPRESSION_CALCULATE, EXPRESSION_NULL, operation);
-    return (struct operand){EXPRESSION_NUMBER, NO_LOAD};
+    return make_operand(EXPRESSION_NUMBER);
 }
 
 static struct operand parse_product(struct expression_source *s)
@@ -432,8 +466,6 @@ static struct operand parse_sum(struct expression_source *s)
     }
 }
 
-static const struct operand condition_operand = {EXPRESSION_BOOLEAN, NO_LOAD};
-
 /* The bits of a comparison, which is passed; 0: there is none. */
 static uint32_t accept_comparison_token(struct expression_source *s)
 {
@@ -458,7 +490,10 @@ static void parse_between(struct expression_source *s, struct operand *value)
     struct operand least = parse_sum(s);
     expect_token(s, "AND");
     struct operand greatest = parse_sum(s);
-    if (least.type == EXPRESSION_ANY) decide_operand_type(s, value, greatest.type);
+    decide_operand_type(s, &greatest, greatest.declared);
+    if (least.type == EXPRESSION_ANY && least.declared == EXPRESSION_ANY &&
+        value->declared == EXPRESSION_ANY)
+        decide_operand_type(s, value, greatest.type);
     unify_operand_types(s, value, &least);
     unify_operand_types(s, value, &greatest);
     put_instruction(s, EXPRESSION_BETWEEN, EXPRESSION_NULL, 0);
@@ -471,16 +506,17 @@ static void parse_in(struct expression_source *s, struct operand *value)
     put_instruction(s, EXPRESSION_IN_BEGIN, EXPRESSION_NULL, 0);
     do {
         struct glint_slice text = {NULL, 0};
-        struct operand item = {EXPRESSION_NULL, NO_LOAD};
+        struct operand item = make_operand(EXPRESSION_NULL);
         const bool minus = accept_token(s, "-");
         if (s->failed == 0 &&
             (!read_literal(s, &item.type, &text) || (minus && item.type != EXPRESSION_NUMBER)))
             expression_fail(s, "IN has a list of literals: a value is expected here");
+        if (item.type == EXPRESSION_TEXT) item.text = text;
         unify_operand_types(s, value, &item);
         const uint64_t offset = put_instruction(s, EXPRESSION_IN, item.type, 0);
         if (minus)
             put_instruction_text(s, offset, (struct glint_slice){(const uint8_t *)"-", 1}, false);
-        put_instruction_text(s, offset, text, item.type == EXPRESSION_TEXT);
+        put_instruction_text(s, offset, text, item.text.data != NULL);
     } while (accept_token(s, ","));
     expect_token(s, ")");
     put_instruction(s, EXPRESSION_IN_END, EXPRESSION_NULL, 0);
@@ -503,7 +539,10 @@ static struct operand parse_predicate(struct expression_source *s)
     const bool negated = orders == 0 && accept_token(s, "NOT");
     if (orders != 0) {
         struct operand other = parse_sum(s);
+        const bool fields = value.type == EXPRESSION_ANY && other.type == EXPRESSION_ANY;
         unify_operand_types(s, &value, &other);
+        s->orders_texts |= fields && value.type == EXPRESSION_TEXT && orders != EXPRESSION_EQUAL &&
+                           orders != (EXPRESSION_LESS | EXPRESSION_GREATER);
         put_instruction(s, EXPRESSION_COMPARE, EXPRESSION_NULL, orders);
     } else if (accept_token(s, "BETWEEN")) {
         parse_between(s, &value);
@@ -522,7 +561,7 @@ static struct operand parse_predicate(struct expression_source *s)
         return value;
     }
     if (negated) put_instruction(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
-    return condition_operand;
+    return make_operand(EXPRESSION_BOOLEAN);
 }
 
 static struct operand parse_not(struct expression_source *s)
@@ -534,7 +573,7 @@ static struct operand parse_not(struct expression_source *s)
     s->nesting--;
     require_operand_type(s, &value, EXPRESSION_BOOLEAN, "NOT");
     put_instruction(s, EXPRESSION_NOT, EXPRESSION_NULL, 0);
-    return condition_operand;
+    return make_operand(EXPRESSION_BOOLEAN);
 }
 
 static struct operand parse_and(struct expression_source *s)
@@ -547,7 +586,7 @@ static struct operand parse_and(struct expression_source *s)
         require_operand_type(s, &right, EXPRESSION_BOOLEAN, "AND");
         put_instruction(s, EXPRESSION_AND, EXPRESSION_NULL, 0);
         skip_to_here(s, skip);
-        left = condition_operand;
+        left = make_operand(EXPRESSION_BOOLEAN);
     }
     return left;
 }
@@ -562,7 +601,7 @@ static struct operand parse_or(struct expression_source *s)
         require_operand_type(s, &right, EXPRESSION_BOOLEAN, "OR");
         put_instruction(s, EXPRESSION_OR, EXPRESSION_NULL, 0);
         skip_to_here(s, skip);
-        left = condition_operand;
+        left = make_operand(EXPRESSION_BOOLEAN);
     }
     return left;
 }
@@ -574,6 +613,7 @@ void expression_begin(struct expression_source *s)
     s->at = 0;
     s->count = s->nesting = 0;
     s->failed = 0;
+    s->orders_texts = false;
     s->problem[0] = '\0';
     s->problem_at = 0;
     s->code_size = 0;

@@ -12,9 +12,11 @@ enum { COLUMNS = 4, ROWS = 6 };
 static int find(void *arg, enum expression_name kind, struct glint_slice name, uint32_t *out_number,
                 enum expression_type *out_type)
 {
+    static const enum expression_type types[COLUMNS] = {EXPRESSION_ANY, EXPRESSION_NUMBER,
+                                                        EXPRESSION_TIME, EXPRESSION_BOOLEAN};
     (void)arg, (void)kind;
     *out_number = name.size > 0 ? name.data[0] % COLUMNS : 0;
-    *out_type = EXPRESSION_ANY;
+    *out_type = types[*out_number];
     return name.size == 7 ? GLINT_E_BAD_VALUE : 0;
 }
 

@@ -76,11 +76,11 @@ class Jobs(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.directory, name)
 
-    def glint(self, *arguments):
+    def glint(self, *arguments, code=0):
         run = subprocess.run([GLINT, "submit", "--quiet", "--overwrite", *arguments], check=False,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                              env=os.environ | {"HOME": self.directory})
-        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.returncode, code, run.stderr)
 
     def output(self, name):
         """The bytes of all parts."""
@@ -296,6 +296,28 @@ class Jobs(unittest.TestCase):
              "e": -1, "f": 1.0, "g": 1.0, "h": decimal.Decimal("0.125"), "i": float(amount) / 2},
             {"a": None, "b": None, "c": 1, "d": decimal.Decimal("-4.5"), "e": 4, "f": -1.5,
              "g": 3.0, "h": None, "i": None}])
+
+    def test_conditions_know_the_types_of_columns(self):
+        day = datetime.date(2026, 1, 31)
+        table = pyarrow.table({"i": [9, 10, -3], "u": pyarrow.array([10, 9, 7], pyarrow.uint8()),
+                               "f": [9.5, -0.25, -96.5], "g": pyarrow.array([-1, 9, -7.5], "float"),
+                               "d": [day, None, day.replace(day=1)], "b": [True, False, None],
+                               "t": ["9", "10", "-3"], "r": [{"n": 9}, {"n": 10}, {"n": 100}],
+                               "k": pyarrow.array(["9", "a", "b"]).dictionary_encode()})
+        pyarrow.parquet.write_table(table, self.path("in"))
+        for condition, rows in (("i < u", [9, -3]), ("f < g", [10, -3]), ("i > r.n", []),
+                                ("u = '010'", [9]), ("d >= '2026-01-31'", [9]),
+                                ("d IN ('2026-01-01')", [-3]), ("b", [9]), ("b = 'false'", [10]),
+                                ("t < k", [10, -3]), ("t = i", [9, 10, -3]), ("i LIKE '%0'", [10])):
+            with self.subTest(condition):
+                self.glint("select", "--where", condition, "--columns", "i", self.path("in"),
+                           self.path("out"))
+                out = pyarrow.parquet.read_table(self.path("out"))
+                self.assertEqual(out.column("i").to_pylist(), rows)
+        for condition in ("i = 'x'", "d > 5", "b + 1 > 0", "i"):
+            with self.subTest(condition):
+                self.glint("select", "--where", condition, self.path("in"), self.path("out"),
+                           code=64)
 
     def test_damage_is_an_error(self):
         pyarrow.parquet.write_table(ratings(), self.path("in"))

@@ -8,21 +8,26 @@
 
 static const struct {
     const char *name, *field;
+    enum expression_type declared; /* ANY: the source does not know */
 } row[] = {
-    {"i", "10"},
-    {"d", "2.50"},
-    {"t", "it's"},
-    {"e", ""},
-    {"n", "\\N"},
-    {"day", "2026-01-31"},
-    {"time", "2026-01-31T23:59:59.5+01:00"},
-    {"f", "True"},
-    {"x", "1e3"},
-    {"max", "99999999999999999999999999999999999999"},
-    {"u", "\xc3\xa9t\xc3\xa9"},
-    {"bad", "1,5"},
-    {"odd \"name\"", "odd"},
-    {"a.b[0]", "path"},
+    {"i", "10", EXPRESSION_ANY},
+    {"d", "2.50", EXPRESSION_ANY},
+    {"t", "it's", EXPRESSION_ANY},
+    {"e", "", EXPRESSION_ANY},
+    {"n", "\\N", EXPRESSION_ANY},
+    {"day", "2026-01-31", EXPRESSION_ANY},
+    {"time", "2026-01-31T23:59:59.5+01:00", EXPRESSION_ANY},
+    {"f", "True", EXPRESSION_ANY},
+    {"x", "1e3", EXPRESSION_ANY},
+    {"max", "99999999999999999999999999999999999999", EXPRESSION_ANY},
+    {"u", "\xc3\xa9t\xc3\xa9", EXPRESSION_ANY},
+    {"bad", "1,5", EXPRESSION_ANY},
+    {"odd \"name\"", "odd", EXPRESSION_ANY},
+    {"a.b[0]", "path", EXPRESSION_ANY},
+    {"nine", "9", EXPRESSION_NUMBER},
+    {"ten", "10.0", EXPRESSION_NUMBER},
+    {"when", "2026-01-31", EXPRESSION_TIME},
+    {"yes", "true", EXPRESSION_BOOLEAN},
 };
 enum { COLUMNS = sizeof row / sizeof row[0] };
 
@@ -50,6 +55,7 @@ static int find(void *arg, enum expression_name kind, struct glint_slice name, u
         }
         if (size != name.size || memcmp(text, name.data, size) != 0) continue;
         *out_number = i;
+        *out_type = row[i].declared;
         return 0;
     }
     return GLINT_E_BAD_VALUE;
@@ -205,6 +211,43 @@ Test(expression, comparisons)
         {"e LIKE ''", "true"},
         {"e LIKE '_'", "false"},
         {"n LIKE '%'", "null"},
+    };
+    CHECK(examples);
+}
+
+Test(expression, declared_types)
+{
+    static const struct example examples[] = {
+        {"nine < ten", "true"},
+        {"nine < i", "true"},
+        {"i > nine", "true"},
+        {"i = ten", "true"},
+        {"+i < d", "false"},
+        {"i < d", "true"}, /* texts */
+        {"ten", "'10.0'"},
+        {"nine = '09'", "true"},
+        {"'9.0' = nine", "true"},
+        {"nine IN ('10', '9.0')", "true"},
+        {"nine NOT IN (9, '11')", "false"},
+        {"nine BETWEEN '8' AND ten", "true"},
+        {"i BETWEEN nine AND ten", "true"},
+        {"8 BETWEEN nine AND ten", "false"},
+        {"nine LIKE '_'", "true"},
+        {"nine IS NOT NULL", "true"},
+        {"when > '2026-01-30'", "true"},
+        {"'2026-01-31T00:00:00Z' = when", "true"},
+        {"when BETWEEN '2026-01-01' AND '2026-01-31'", "true"},
+        {"when < time", "true"},
+        {"yes = 'true'", "true"},
+        {"yes AND nine < 10", "true"},
+        {"nine = ''", "!9: a number cannot be compared with a text"},
+        {"nine = 'nine'", "!13: a number cannot be compared with a text"},
+        {"when IN ('2026-02-29')", "!21: a time cannot be compared with a text"},
+        {"when < 5", "!8: a time cannot be compared with a number"},
+        {"when = nine", "!11: a time cannot be compared with a number"},
+        {"when + 1", "!8: + needs a number, and has a time"},
+        {"nine AND yes", "!9: AND needs a condition, and has a number"},
+        {"-yes", "!4: - needs a number, and has a condition"},
     };
     CHECK(examples);
 }
