@@ -263,8 +263,8 @@ struct glint_rdd *glint_column_pairs(struct glint *g, const char *paths,
 /* Such files as blocks (glint_columns.h), (none, bytes): the columns with these names, in this
  * order, or all of the files (NULL). Text and bytes are no views and no dictionaries, so that all
  * blocks have one type. A block has at most `rows` rows; 0: about 1 MiB. */
-struct glint_rdd *glint_column_batches(struct glint *g, const char *paths,
-                                       const char *const *names, uint32_t count, uint32_t rows);
+struct glint_rdd *glint_column_batches(struct glint *g, const char *paths, const char *const *names,
+                                       uint32_t count, uint32_t rows);
 
 /* Returns the first line that is not empty of all files, whole, as operators get it (a header
  * without nulls); empty if there is none, with an error set, and for a record of CSV that is a bad
@@ -522,9 +522,10 @@ struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct gl
                                         uint32_t count);
 /* Tells nulls of CSV and JSON apart from text: a field of a row that is only the byte 0x1d is null.
  * In CSV that is a field without quotes that equals `text`, which is not empty; in JSON null, and,
- * with `missing`, the value at a path that a line does not have. Text outputs have `text` for null,
- * and quotes around a field that equals it. Text that is only this byte is a bad row. After
- * glint_with_csv or glint_with_json_lines; `lines` as there. Returns `lines`. */
+ * with `missing`, the value at a path that a line does not have; in files of columns null, and,
+ * with `missing`, a column that a file does not have, which is an error without. Text outputs have
+ * `text` for null, and quotes around a field that equals it. Text that is only this byte is a bad
+ * row. After glint_with_csv or glint_with_json_lines; `lines` as there. Returns `lines`. */
 struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bool missing);
 /* Requests splits of at least this many bytes (text sources, and what is made of one without a
  * shuffle; --split-size takes precedence). Returns `rdd`. */

@@ -117,15 +117,17 @@ int text_source_add_splits(struct glint_rdd *rdd, const struct splits *splits)
 static int check_chosen_columns(struct glint *g, const struct input_list *list)
 {
     const struct column_schema *schema = list->schema;
+    if (nulls_have_missing(list->nulls)) return 0;
     for (uint32_t i = 0; i < list->columns.count; i++) {
         const uint32_t number = list->columns.uses[i].number;
         if (number >= schema->count || schema->columns[number].lacking == UINT64_MAX) continue;
         char names[HEADER_NAMES_BYTES];
         header_names_format(schema->header, CSV_SEPARATOR, names, sizeof names);
-        return error_set(
-            &g->error, GLINT_E_BAD_VALUE, "leave the file out, or choose other columns",
-            "%s: no column is named \"%s\"; the columns of all files are: %s",
-            list->files[schema->columns[number].lacking].path, schema->columns[number].name, names);
+        return error_set(&g->error, GLINT_E_BAD_VALUE,
+                         "leave the file out; or with --missing null, the column is null there",
+                         "%s: no column is named \"%s\"; the columns of all files are: %s",
+                         list->files[schema->columns[number].lacking].path,
+                         schema->columns[number].name, names);
     }
     return 0;
 }

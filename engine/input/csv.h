@@ -17,9 +17,9 @@
  * only this byte is an error. */
 #define ROW_NULL 0x1d
 
-/* What is null, as a slice: data NULL: nothing is. Else '1' if members of JSON that are missing are
- * null, or '0', then the text that is null in CSV, without quotes, and that nulls are written as;
- * that of CSV is not empty, since a null takes its place in a row. */
+/* What is null, as a slice: data NULL: nothing is. Else '1' if members of JSON and columns that are
+ * missing are null, or '0', then the text that is null in CSV, without quotes, and that nulls are
+ * written as; that of CSV is not empty, since a null takes its place in a row. */
 enum { NULL_TEXT_MAX = 64 };
 static inline bool nulls_are_valid(struct glint_slice nulls)
 {

@@ -74,7 +74,7 @@ static int read_side_options(struct join *j, const struct glint_job_args *args, 
         nulls_option(j->g, args, t->csv, t->delimiter, &t->nulls) != 0)
         return glint_error(j->g)->code;
     t->header |= t->csv == FIELDS_COLUMNS;
-    nulls_missing_option(j->g, args, &t->nulls);
+    nulls_missing_option(j->g, args, t->csv, &t->nulls);
     return glint_error(j->g)->code;
 }
 

@@ -78,7 +78,7 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
         nulls_option(g, args, out->csv, out->delimiter, &out->nulls) != 0)
         return glint_error(g)->code;
     out->header = out->csv == FIELDS_COLUMNS || glint_job_option(args, "header") != NULL;
-    nulls_missing_option(g, args, &out->nulls);
+    nulls_missing_option(g, args, out->csv, &out->nulls);
     out->lines = table_source(out);
     return where_option(out, args, "where");
 }

@@ -29,12 +29,14 @@ int nulls_option(struct glint *g, const struct glint_job_args *args, uint8_t csv
                        "--null \"%s\": %s", text, problem);
 }
 
-void nulls_missing_option(struct glint *g, const struct glint_job_args *args, struct nulls *n)
+void nulls_missing_option(struct glint *g, const struct glint_job_args *args, uint8_t csv,
+                          struct nulls *n)
 {
-    n->missing = strcmp(glint_job_option(args, "missing"), "null") == 0;
-    if (!n->missing && glint_job_option(args, "json-lines") == NULL)
-        glint_abort(g, GLINT_E_USAGE, "add --json-lines",
-                    "--missing fail has no effect without --json-lines");
+    const char *missing = glint_job_option(args, "missing");
+    n->missing = missing != NULL ? strcmp(missing, "null") == 0 : csv == FIELDS_JSON;
+    if (missing != NULL && csv != FIELDS_JSON && csv != FIELDS_COLUMNS)
+        glint_abort(g, GLINT_E_USAGE, "leave it out, or add --json-lines",
+                    "--missing has no effect without --json-lines, or files of columns");
 }
 
 struct glint_rdd *nulls_source(struct glint_rdd *lines, const struct nulls *n)

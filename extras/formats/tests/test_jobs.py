@@ -319,6 +319,35 @@ class Jobs(unittest.TestCase):
                 self.glint("select", "--where", condition, self.path("in"), self.path("out"),
                            code=64)
 
+    def test_columns_that_a_file_does_not_have(self):
+        """Later files have a column more: an error before the job runs, or null."""
+        os.mkdir(self.path("in"))
+        pyarrow.parquet.write_table(pyarrow.table({"id": ["a", "b"], "n": [1, 2]}),
+                                    self.path("in/1.parquet"))
+        pyarrow.parquet.write_table(pyarrow.table({"more": [5, None], "n": [3, 4],
+                                                   "id": ["a", None]}), self.path("in/2.parquet"))
+        for job in (("select", "--columns", "id, more"), ("agg", "--by", "more", "--sum", "n"),
+                    ("select", "--columns", "n", "--where", "more > 1")):
+            self.glint(*job, self.path("in"), self.path("out"), code=64)
+            self.glint(*job, "--missing", "fail", self.path("in"), self.path("out"), code=64)
+
+        def rows(*job):
+            self.glint(*job, "--missing", "null", self.path("in"), self.path("out"))
+            return [row for part in sorted(os.listdir(self.path("out"))) if part.startswith("part")
+                    for row in pyarrow.parquet.read_table(self.path(f"out/{part}")).to_pylist()]
+
+        self.assertEqual(rows("select", "--columns", "id, more"),
+                         [{"id": "a", "more": None}, {"id": "b", "more": None},
+                          {"id": "a", "more": 5}, {"id": None, "more": None}])
+        self.assertEqual(rows("agg", "--by", "more", "--sum", "n"),
+                         [{"more": None, "sum(n)": 7}, {"more": 5, "sum(n)": 3}])
+        self.assertEqual(rows("select", "--columns", "n", "--where", "more > 1"), [{"n": 3}])
+        self.assertEqual(rows("sort", "--by", "more:n,n:nr"), [
+            {"id": None, "n": 4, "more": None}, {"id": "b", "n": 2, "more": None},
+            {"id": "a", "n": 1, "more": None}, {"id": "a", "n": 3, "more": 5}])
+        self.glint("select", "--columns", "id, none", "--missing", "null", self.path("in"),
+                   self.path("out"), code=64)
+
     def test_damage_is_an_error(self):
         pyarrow.parquet.write_table(ratings(), self.path("in"))
         with open(self.path("in"), "rb") as file:
