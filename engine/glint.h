@@ -247,7 +247,7 @@ struct glint_column_type {
 /* Returns the columns of such a source; *out_count is 0 with the context's error set. They live as
  * long as the context. */
 const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count);
-/* A part of such a column: of a struct, by the path in it, such as b.c or b[0].c. */
+/* A part of such a column: of a struct or list, by the path in it, such as b.c, b[0].c or [0]. */
 struct glint_column_part {
     const char *pointer; /* the path as a JSON pointer; NULL: there is no such part */
     const char *type;    /* as in struct glint_column_type */

@@ -182,7 +182,7 @@ bool arrow_type_of_part(const char *type, const struct json_path *path, struct a
     struct arrow_field whole;
     const char *problem = arrow_type_read("", type, NULL, arena, &schema);
     if (problem == NULL) problem = arrow_field_read(&schema, arena, &whole);
-    const struct arrow_field *f = problem == NULL && whole.type == ARROW_STRUCT ? &whole : NULL;
+    const struct arrow_field *f = problem == NULL ? &whole : NULL;
     for (uint32_t i = 0; f != NULL && i < path->count; i++) f = find_part(f, &path->segments[i]);
     *out = NULL;
     if (f == NULL) return true;

@@ -66,6 +66,11 @@ static const char *append_dotted(struct buffer *out, struct glint_slice path, bo
 {
     uint64_t at = path.size > 1 && path.data[0] == '$' && path.data[1] == '.' ? 1 : 0;
     if (at < path.size && path.data[at] == '.') at++;
+    if (at < path.size && path.data[at] == '[') { /* of a list */
+        const char *reason = append_indexes(out, path, &at, ok);
+        if (reason != NULL || at == path.size) return reason;
+        at++;
+    }
     for (;;) {
         const uint64_t name = at;
         while (at < path.size && strchr(".[]", path.data[at]) == NULL) at++;
@@ -174,6 +179,7 @@ bool json_paths_read(struct glint_slice pointers, struct arena *arena, struct js
 {
     const char *at = (const char *)pointers.data;
     out->count = 0;
+    out->arrays = false;
     for (uint64_t left = pointers.size; left > 0;) {
         const uint64_t size = strlen(at) + 1;
         assert(out->count < JSON_PATHS_MAX && size <= left);
@@ -582,8 +588,8 @@ static const char *scan_object(struct scan *s)
 {
     const uint32_t paths = s->paths->count;
     skip_space(s);
-    if (peek_byte(s) == '[') return "JSON: an array, not an object";
-    if (peek_byte(s) != '{') return "JSON: not an object";
+    if (peek_byte(s) == '[' && !s->paths->arrays) return "JSON: an array, not an object";
+    if (peek_byte(s) != '{' && peek_byte(s) != '[') return "JSON: not an object";
     const char *problem = open_container(s, paths < 64 ? (UINT64_C(1) << paths) - 1 : UINT64_MAX);
     while (problem == NULL && s->depth > 0) {
         bool closed;

@@ -44,6 +44,7 @@ struct json_path {
 struct json_paths {
     struct json_path items[JSON_PATHS_MAX];
     uint32_t count;
+    bool arrays; /* what is scanned may be an array, too */
 };
 
 /* Reads valid pointers, which are borrowed. Returns false when out of memory. */

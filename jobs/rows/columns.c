@@ -222,14 +222,16 @@ static int add_part(struct table *t, const char *option, const struct table_part
     return add_column_use(t, option, part->column, true);
 }
 
-/* Finds a.b.c as the part b.c of the column a, or c of a.b. Returns 1, 0 or the context's code. */
+/* Finds a.b.c as the part b.c of the column a, or c of a.b; a[0].b as [0].b of a. Returns 1, 0 or
+ * the context's code. */
 static int find_part(struct table *t, const char *option, struct glint_slice name, uint32_t *out)
 {
     for (uint64_t i = 1; t->csv == FIELDS_COLUMNS && i + 1 < name.size; i++) {
         const struct glint_slice whole = {name.data, i};
-        const struct glint_slice path = {name.data + i + 1, name.size - i - 1};
+        const uint64_t dot = name.data[i] == '.';
+        const struct glint_slice path = {name.data + i + dot, name.size - i - dot};
         struct table_part part = {.name = name};
-        if (name.data[i] != '.' ||
+        if ((name.data[i] != '.' && name.data[i] != '[') ||
             count_name(column_names_of_table(t), t->delimiter, whole, &part.column) != 1)
             continue;
         part.part = glint_find_column_part(t->lines, part.column, path);
@@ -452,6 +454,7 @@ static const struct json_paths *read_part_path(struct glint_task *task, const ch
     if (paths == NULL || segments == NULL || names == NULL) return NULL;
     json_pointer_read(pointer, segments, names, &paths->items[0]);
     paths->count = 1;
+    paths->arrays = true;
     return paths;
 }
 

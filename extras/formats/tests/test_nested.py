@@ -237,6 +237,21 @@ class Paths(Command):
         self.run_glint("top", "1", "--by", "user.at.lat", self.path("in"), self.path("out"))
         self.assertEqual(self.table("out")["n"].to_pylist(), [1])
 
+    def test_elements_of_lists(self):
+        table = pyarrow.table({
+            "l": [[1, 2], [3], None, []], "s": [[{"a": 1, "b": [5, 6]}], None, [], [None]],
+            "l[0]": ["own", None, "x", "y"]})
+        pyarrow.parquet.write_table(table, self.path("in"))
+        out = self.select("l[1] AS second, s[0].a AS a, s[0].b[1] AS b, l[0], l[0] IS NULL AS none",
+                          "--where", "l[1] IS NULL OR s[0].b[0] = 5")
+        self.assertEqual(out.schema.types, [pyarrow.int64()] * 3 + [pyarrow.string(),
+                                                                    pyarrow.bool_()])
+        self.assertEqual(out.to_pydict(), {
+            "second": [2, None, None, None], "a": [1, None, None, None], "b": [6, None, None, None],
+            "l[0]": ["own", None, "x", "y"], "none": [False, True, False, False]})
+        for name in ("l[x]", "l[0][0]", "l[0].a", "s[0].c", "l[-1]", "l[", "n[0]"):
+            self.run_glint("sort", "--by", name, self.path("in"), self.path("out"), code=64)
+
     def test_what_is_no_part(self):
         for name in ("user.none", "n.id", "user.", ".id", "user.id.x", "user.tags.x", "user.tags"):
             _, error = self.run_glint("sort", "--by", name, self.path("in"), self.path("out"),

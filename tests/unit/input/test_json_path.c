@@ -26,6 +26,8 @@ Test(json_path, paths_become_pointers)
     expect_pointer("$", "/$");
     expect_pointer("$id", "/$id");
     expect_pointer("tags[0]", "/tags/0");
+    expect_pointer("[0]", "/0");
+    expect_pointer("[1][2].a", "/1/2/a");
     expect_pointer("rows[12][3].x", "/rows/12/3/x");
     expect_pointer("a/b~c", "/a~1b~0c");
     expect_pointer("/a.b/c[0]", "/a.b/c[0]");
@@ -54,7 +56,6 @@ Test(json_path, others_have_a_reason)
     expect_no_path("$.", 2, "a name is empty");
     expect_no_path("a..b", 4, "a name is empty");
     expect_no_path("a.", 2, "a name is empty");
-    expect_no_path("[0]", 3, "a name is empty");
     expect_no_path("a[", 2, "an index is a number");
     expect_no_path("a[x]", 4, "an index is a number");
     expect_no_path("a[0", 3, "an index is a number");
