@@ -242,6 +242,25 @@ static int find_part(struct table *t, const char *option, struct glint_slice nam
     return 0;
 }
 
+static enum column_values type_of_format(const char *type)
+{
+    if (type == NULL) return VALUES_TEXTS;
+    if (type[0] != '\0' && type[1] == '\0' && strchr("cCsSiIlLefg", type[0]) != NULL)
+        return VALUES_NUMBERS;
+    if (strcmp(type, "b") == 0) return VALUES_BOOLEANS;
+    if (strncmp(type, "d:", 2) == 0) return VALUES_NUMBERS;
+    return strncmp(type, "td", 2) == 0 || strncmp(type, "ts", 2) == 0 ? VALUES_TIMES : VALUES_TEXTS;
+}
+
+enum column_values columns_values(const struct table *t, uint32_t number)
+{
+    uint32_t count = 0;
+    if (t->csv != FIELDS_COLUMNS) return VALUES_UNKNOWN;
+    if (columns_is_part(number)) return type_of_format(t->parts[number - COLUMNS_PART].part.type);
+    const struct glint_column_type *types = glint_column_types(t->lines, &count);
+    return number < count ? type_of_format(types[number].type) : VALUES_UNKNOWN;
+}
+
 int columns_reject_parts(struct glint *g, const char *option, const uint32_t *numbers,
                          uint32_t count)
 {

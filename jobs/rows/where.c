@@ -29,30 +29,14 @@ static int resolve_quoted_column(struct where_columns *w, struct glint_slice nam
     return r;
 }
 
-/* What values of an Arrow type are in expressions; NULL: unknown. */
-static enum expression_type type_of_values(const char *type)
-{
-    if (type == NULL || type[0] == '\0') return EXPRESSION_ANY;
-    if (type[1] == '\0' && strchr("cCsSiIlLefg", type[0]) != NULL) return EXPRESSION_NUMBER;
-    if (strcmp(type, "b") == 0) return EXPRESSION_BOOLEAN;
-    if (strncmp(type, "d:", 2) == 0) return EXPRESSION_NUMBER;
-    return strncmp(type, "td", 2) == 0 || strncmp(type, "ts", 2) == 0 ? EXPRESSION_TIME
-                                                                      : EXPRESSION_ANY;
-}
-
-/* Columns of text have no types, and each use of one says what it is. */
-static enum expression_type type_of_field(struct table *t, uint32_t number)
-{
-    uint32_t count = 0;
-    if (t->csv != FIELDS_COLUMNS) return EXPRESSION_ANY;
-    if (columns_is_part(number)) return type_of_values(t->parts[number - COLUMNS_PART].part.type);
-    const struct glint_column_type *types = glint_column_types(t->lines, &count);
-    return number < count ? type_of_values(types[number].type) : EXPRESSION_ANY;
-}
-
 static int find_column(void *arg, enum expression_name kind, struct glint_slice name,
                        uint32_t *out_number, enum expression_type *out_type)
 {
+    static const enum expression_type types[] = {[VALUES_UNKNOWN] = EXPRESSION_ANY,
+                                                 [VALUES_NUMBERS] = EXPRESSION_NUMBER,
+                                                 [VALUES_TIMES] = EXPRESSION_TIME,
+                                                 [VALUES_BOOLEANS] = EXPRESSION_BOOLEAN,
+                                                 [VALUES_TEXTS] = EXPRESSION_ANY};
     struct where_columns *w = arg;
     struct table *t = w->table;
     uint32_t number = 0;
@@ -73,7 +57,7 @@ static int find_column(void *arg, enum expression_name kind, struct glint_slice 
                            COLUMNS_MAX);
     if (at == w->columns.count) w->columns.number[w->columns.count++] = number;
     *out_number = at;
-    *out_type = type_of_field(t, number);
+    *out_type = types[columns_values(t, number)];
     return glint_error(t->g)->code;
 }
 

@@ -356,7 +356,11 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     uint8_t letters = 0;
     if (glint_job_option(args, "text") == NULL) letters |= SORT_NUMERIC;
     if (glint_job_option(args, "smallest") == NULL) letters |= SORT_REVERSE;
-    memset(columns.letters + per, letters, columns.count - per);
+    for (uint32_t i = per; i < columns.count; i++) {
+        const enum column_values type = columns_values(&table, columns.number[i]);
+        const bool text = type == VALUES_TIMES || type == VALUES_BOOLEANS || type == VALUES_TEXTS;
+        columns.letters[i] = text ? letters & (uint8_t)~SORT_NUMERIC : letters;
+    }
     struct glint_args *best_args = glint_args(g);
     columns_args(best_args, &table, &columns);
     glint_args_i64(best_args, "rows", rows);
@@ -372,7 +376,7 @@ static const struct glint_job_option options[] = {
     {"by", "COLS", NULL,
      "columns to compare, the first one first: numbers or, with --header, names (whole lines)"},
     {"per", "COLS", NULL, "N lines of each group: columns that make a group; shuffles all lines"},
-    {"text", NULL, NULL, "compare them as text"},
+    {"text", NULL, NULL, "compare them as text, as times and texts of Parquet are"},
     {"smallest", NULL, NULL, "the smallest instead of the largest"},
     TABLE_OPTIONS,
     OUTPUT_FORMAT_OPTIONS,

@@ -319,6 +319,21 @@ class Jobs(unittest.TestCase):
                 self.glint("select", "--where", condition, self.path("in"), self.path("out"),
                            code=64)
 
+    def test_orders_know_the_types_of_columns(self):
+        days = [datetime.date(2026, 1, n) for n in (3, 1, 2)]
+        table = pyarrow.table({"n": [9, 10, -1], "day": days, "k": ["9", "10", "b"],
+                               "m": [decimal.Decimal(n) for n in ("9.5", "-10.0", "100.0")]})
+        pyarrow.parquet.write_table(table, self.path("in"))
+
+        def order(*job):
+            self.glint(*job, self.path("in"), self.path("out"))
+            return pyarrow.parquet.read_table(self.path("out")).column("n").to_pylist()
+
+        self.assertEqual(order("top", "3", "--by", "n"), [10, 9, -1])
+        self.assertEqual(order("top", "3", "--by", "day"), [9, -1, 10])
+        self.assertEqual(order("top", "3", "--by", "k"), [-1, 9, 10])
+        self.assertEqual(order("top", "3", "--by", "n", "--text"), [9, 10, -1])
+
     def test_columns_that_a_file_does_not_have(self):
         """Later files have a column more: an error before the job runs, or null."""
         os.mkdir(self.path("in"))
