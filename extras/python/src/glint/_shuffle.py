@@ -6,11 +6,16 @@ what it compares, by __hash__ and __eq__, is a dict of one bucket, not of a part
 from __future__ import annotations
 
 import bisect
+import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from pickle import dumps
+from functools import partial
+from pickle import dumps, loads
 from struct import Struct
 from typing import Any, Optional
+
+from . import _functions
+from ._functions import PACKED, Packed
 
 BUCKETS = 64  # of a partition
 KEYS_MAX = 1 << 18  # that a worker combines before it writes them
@@ -42,16 +47,17 @@ def _bucket(value: int) -> int:
     return ((value * 0x9E3779B97F4A7C15 >> 32) & 0xFFFF) % BUCKETS
 
 
-def place_by_hash(function: Optional[Callable[[Any], int]], count: int) -> Place:
+class HashPlace:
     """Of a key: partition * BUCKETS + bucket. The partition is Spark's."""
-    own = function is None or function is portable_hash
 
-    def place(key: Any) -> int:
-        h = hash(key) if type(key) is str or type(key) is int else portable_hash(key)
-        p = h if own else function(key)  # type: ignore[misc]
-        return int(p % count) * BUCKETS + _bucket(h)
+    def __init__(self, function: Optional[Callable[[Any], int]], count: int) -> None:
+        self.function = None if function is portable_hash else function
+        self.count = count
 
-    return place
+    def __call__(self, key: Any) -> int:
+        h = portable_hash(key)
+        p = h if self.function is None else self.function(key)
+        return int(p % self.count) * BUCKETS + _bucket(h)
 
 
 def place_in_partition(function: Callable[[Any], int], count: int) -> Place:
@@ -63,9 +69,24 @@ def place_by_range(bounds: list[Any], keyfunc: Callable[[Any], Any], ascending: 
                    last: int) -> Place:
     """Bucket i has keys up to bounds[i]; so a bucket is a range, in the order of the output."""
     find = bisect.bisect_left
+    if keyfunc is same:
+        return partial(find, bounds) if ascending else lambda key: last - find(bounds, key)
     if ascending:
         return lambda key: find(bounds, keyfunc(key))
     return lambda key: last - find(bounds, keyfunc(key))
+
+
+def same(x: Any) -> Any:
+    return x
+
+
+def _unpack(pair: Any) -> tuple[Any, Any]:
+    key, value = pair
+    return key, value
+
+
+def load_block(value: bytes) -> Iterable[Any]:
+    return Packed(value) if value[0] == PACKED else loads(value)  # type: ignore[no-any-return]
 
 
 def write_places(blocks: dict[int, list[Any]], per: int) -> Iterator[tuple[bytes, bytes]]:
@@ -75,10 +96,17 @@ def write_places(blocks: dict[int, list[Any]], per: int) -> Iterator[tuple[bytes
     blocks.clear()
 
 
-def scatter(pairs: Pairs, place: Place, per: int = BUCKETS) -> Iterator[tuple[bytes, bytes]]:
-    """Pairs as they are."""
-    blocks: dict[int, list[Any]] = {}
-    count = 0
+def _plain_hash(place: Place) -> int:
+    """The number of partitions, if `place` is known to C; else 0."""
+    known = isinstance(place, HashPlace) and place.function is None and place.count < 1 << 24
+    return place.count if known else 0  # type: ignore[attr-defined]
+
+
+def _divide(pairs: Iterator[Any], place: Place, blocks: dict[int, list[Any]], count: int) -> bool:
+    """Adds so many pairs to lists by place. False: at the end of the pairs."""
+    if _functions.native is not None:
+        return bool(_functions.native.scatter(pairs, place, _plain_hash(place), BUCKETS, _unpack,
+                                              blocks, count))
     for pair in pairs:
         key, _ = pair
         at = place(key)
@@ -86,16 +114,54 @@ def scatter(pairs: Pairs, place: Place, per: int = BUCKETS) -> Iterator[tuple[by
             blocks[at].append(pair)
         else:
             blocks[at] = [pair]
-        count += 1
-        if count >= KEYS_MAX:
-            yield from write_places(blocks, per)
-            count = 0
-    yield from write_places(blocks, per)
+        count -= 1
+        if count == 0:
+            return True
+    return False
+
+
+def scatter(pairs: Pairs, place: Place, per: int = BUCKETS,
+            side: Optional[int] = None) -> Iterator[tuple[bytes, bytes]]:
+    """Pairs as they are. With a side a block is that and the pairs."""
+    blocks: dict[int, Any] = {}
+    rest, more = iter(pairs), True
+    while more:
+        more = _divide(rest, place, blocks, KEYS_MAX)
+        if side is not None:
+            for at in blocks:
+                blocks[at] = side, blocks[at]
+        yield from write_places(blocks, per)
 
 
 def scatter_combined(pairs: Pairs, place: Place, create: Callable[[Any], Any],
                      merge: Callable[[Any, Any], Any]) -> Iterator[tuple[bytes, bytes]]:
     """Pairs with a combiner for each key, in bounded memory: a key may occur repeatedly."""
+    if _functions.native is None:
+        yield from _scatter_combined_in_python(pairs, place, create, merge)
+        return
+    table = _combiner(create, merge)
+    count = _plain_hash(place)
+    by = None if count > 0 else place
+    rest, more = iter(pairs), True
+    while more:
+        more = table.fill(rest, KEYS_MAX, VALUES_MAX)
+        foreign = table.take_dict()
+        if foreign is not None:
+            yield from scatter(foreign.items(), place)
+            continue
+        for at, block in table.take_blocks(by, count or 1, BUCKETS, dumps):
+            yield _PLACE.pack(at // BUCKETS, at % BUCKETS), block
+
+
+def _combiner(create: Callable[[Any], Any], merge: Callable[[Any, Any], Any]) -> Any:
+    assert _functions.native is not None
+    return _functions.native.Combiner(None if create is same else create, merge,
+                                      merge is operator.add, _unpack)
+
+
+def _scatter_combined_in_python(
+    pairs: Pairs, place: Place, create: Callable[[Any], Any], merge: Callable[[Any, Any], Any],
+) -> Iterator[tuple[bytes, bytes]]:
     combined: dict[Any, Any] = {}
     left = VALUES_MAX
     for key, value in pairs:
@@ -115,6 +181,9 @@ def scatter_combined(pairs: Pairs, place: Place, create: Callable[[Any], Any],
 def gather_combined(buckets: Iterator[Iterator[Pairs]],
                     merge: Callable[[Any, Any], Any]) -> Iterator[tuple[Any, Any]]:
     for blocks in buckets:
+        if _functions.native is not None:
+            yield from _combine_blocks(blocks, merge)
+            continue
         combined: dict[Any, Any] = {}
         for block in blocks:
             for key, value in block:
@@ -123,6 +192,26 @@ def gather_combined(buckets: Iterator[Iterator[Pairs]],
                 else:
                     combined[key] = value
         yield from combined.items()
+
+
+def _combine_blocks(blocks: Iterator[Pairs],
+                    merge: Callable[[Any, Any], Any]) -> Iterator[tuple[Any, Any]]:
+    table = _combiner(same, merge)
+    for block in blocks:
+        if type(block) is Packed:
+            table.merge(block.block)
+            continue
+        rest = iter(block)
+        while table.fill(rest, sys.maxsize, sys.maxsize):
+            pass
+    foreign = table.take_dict()
+    if foreign is not None:
+        yield from foreign.items()
+        return
+    first = 0
+    while some := table.pairs(first, BLOCK_ITEMS):
+        yield from some
+        first += len(some)
 
 
 def gather_grouped(buckets: Iterator[Iterator[Pairs]]) -> Iterator[tuple[Any, list[Any]]]:
@@ -137,11 +226,28 @@ def gather_grouped(buckets: Iterator[Iterator[Pairs]]) -> Iterator[tuple[Any, li
         yield from groups.items()
 
 
+def gather_sides(buckets: Iterator[Iterator[Any]],
+                 sides: int) -> Iterator[tuple[Any, tuple[list[Any], ...]]]:
+    """Keys with a list of the values of each side."""
+    for blocks in buckets:
+        groups: dict[Any, tuple[list[Any], ...]] = {}
+        for side, pairs in blocks:
+            for key, value in pairs:
+                if key in groups:
+                    groups[key][side].append(value)
+                else:
+                    groups[key] = lists = tuple([] for _ in range(sides))
+                    lists[side].append(value)
+        yield from groups.items()
+
+
 def gather_sorted(buckets: Iterator[Iterator[Pairs]], keyfunc: Callable[[Any], Any],
                   ascending: bool) -> Iterator[tuple[Any, Any]]:
+    first = operator.itemgetter(0)
     for blocks in buckets:
         pairs = [pair for block in blocks for pair in block]
-        pairs.sort(key=lambda pair: keyfunc(pair[0]), reverse=not ascending)
+        pairs.sort(key=first if keyfunc is same else lambda pair: keyfunc(pair[0]),
+                   reverse=not ascending)
         yield from pairs
 
 

@@ -20,6 +20,9 @@ from pickle import dumps, load, loads
 from struct import Struct
 from typing import Any
 
+from . import _functions
+from ._shuffle import load_block
+
 READ_BYTES = 1 << 18
 BLOCK_BYTES = 1 << 16  # about the size of a block
 VALUE_BYTES_MAX = (1 << 32) - 1  # of the engine
@@ -167,12 +170,12 @@ def read_buckets() -> Iterator[Iterator[Iterable[Any]]]:
 
         def blocks(value: bytes = first[1], at: bytes = at) -> Iterator[Iterable[Any]]:
             nonlocal following
-            yield loads(value)
+            yield load_block(value)
             for key, more in records:
                 if key != at:
                     following = key, more
                     return
-                yield loads(more)
+                yield load_block(more)
 
         bucket = blocks()
         yield bucket
@@ -344,6 +347,7 @@ def unpack_files(path: str) -> str:
 
 
 def prepare_on_cluster(job: dict[str, Any], files: dict[str, str]) -> None:
+    _functions.load(files.get("native"))
     if "files" in files:
         files["root"] = unpack_files(files["files"])
         sys.path[1:1] = [os.path.join(files["root"], place) for place in job["places"]]

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Optional
 
-from .. import _alias
+from .. import _alias, _functions
 from .._blocks import LIBRARY, Batch
 from .._context import Context, cstring, path_list
 from .._engine import engine
@@ -29,6 +29,7 @@ from .broadcast import Broadcast, Pickled
 from .errors import PicklingError, PythonException
 
 PREFIX = "glint-python-"  # of directories
+NATIVE: Optional[str] = getattr(_functions.native, "__file__", None)
 NOTES = b"command notes"  # GLINT_COMMAND_NOTES of the engine
 SPLIT_BYTES_MIN, SPLIT_BYTES_MAX = 32 << 20, 512 << 20  # of files of columns
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
@@ -231,7 +232,10 @@ class Workers:
         if shipping.columns and not shipping.has("library"):
             with open(LIBRARY, "rb") as file:
                 shipping.send("library", file.read())
-        names = ["glint", *(name for name in ("files", "library") if shipping.has(name)),
+        if NATIVE is not None and not shipping.has("native"):
+            with open(NATIVE, "rb") as file:
+                shipping.send("native", file.read())
+        names = ["glint", *(n for n in ("files", "library", "native") if shipping.has(n)),
                  *(broadcast.name for broadcast in pickled.broadcasts)]
         words = ["{job}", *(word for name in names[1:] for word in (name, f"{{{name}}}")),
                  "cluster", "1"]

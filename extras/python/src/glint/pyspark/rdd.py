@@ -19,8 +19,9 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from .. import _shuffle
+from .._functions import filter_items, flat_map_items, map_items
 from .._names import function_of
-from .._shuffle import portable_hash
+from .._shuffle import portable_hash, same
 from ._column_methods import ColumnMethods
 from ._data import Dataset, identity
 from ._sampling import RangeSampler, Sampler, StratifiedSampler, sample_fraction
@@ -244,17 +245,15 @@ class RDD(ColumnMethods):
 
     def map(self, f: Callable[[Any], Any], preservesPartitioning: bool = False) -> RDD:
         g = function_of(f, "map")
-        # In a generator a StopIteration of the function is an error, not an end.
-        return self._then(lambda _, items: (g(x) for x in items), preservesPartitioning)
+        return self._then(lambda _, items: map_items(g, items), preservesPartitioning)
 
     def flatMap(self, f: Callable[[Any], Iterable[Any]],
                 preservesPartitioning: bool = False) -> RDD:
         g = function_of(f, "flatMap")
-        return self._then(lambda _, items: (y for x in items for y in g(x)),
-                          preservesPartitioning)
+        return self._then(lambda _, items: flat_map_items(g, items), preservesPartitioning)
 
     def filter(self, f: Callable[[Any], bool]) -> RDD:
-        return self._then(lambda _, items: (x for x in items if f(x)), True)
+        return self._then(lambda _, items: filter_items(f, items), True)
 
     def mapPartitions(self, f: Callable[[Iterator[Any]], Iterable[Any]],
                       preservesPartitioning: bool = False) -> RDD:
@@ -430,7 +429,7 @@ class RDD(ColumnMethods):
 
     def repartitionAndSortWithinPartitions(
         self, numPartitions: Optional[int] = None, partitionFunc: Hash = portable_hash,
-        ascending: bool = True, keyfunc: Callable[[Any], Any] = lambda x: x,
+        ascending: bool = True, keyfunc: Callable[[Any], Any] = same,
     ) -> RDD:
         count = self._count(numPartitions)
         place = _shuffle.place_in_partition(partitionFunc, count)
@@ -440,7 +439,7 @@ class RDD(ColumnMethods):
             Partitioner(count, partitionFunc))
 
     def sortByKey(self, ascending: Optional[bool] = True, numPartitions: Optional[int] = None,
-                  keyfunc: Callable[[Any], Any] = lambda x: x) -> RDD:
+                  keyfunc: Callable[[Any], Any] = same) -> RDD:
         """Partitions, and parts of them, are ranges of keys, whose bounds a sample gives."""
         count, up = self._count(numPartitions), bool(ascending)
         ranges = count * SORT_RANGES
@@ -503,7 +502,7 @@ class RDD(ColumnMethods):
                      numPartitions: Optional[int] = None,
                      partitionFunc: Hash = portable_hash) -> RDD:
         count = self._count(numPartitions)
-        place = _shuffle.place_by_hash(partitionFunc, count)
+        place = _shuffle.HashPlace(partitionFunc, count)
         return self._shuffled(
             lambda _, pairs: _shuffle.scatter_combined(pairs, place, createCombiner, mergeValue),
             count, lambda buckets: _shuffle.gather_combined(buckets, mergeCombiners),
@@ -512,7 +511,7 @@ class RDD(ColumnMethods):
     def reduceByKey(self, func: Callable[[Any, Any], Any], numPartitions: Optional[int] = None,
                     partitionFunc: Hash = portable_hash) -> RDD:
         f = function_of(func, "reduceByKey")
-        return self.combineByKey(_same, f, f, numPartitions, partitionFunc)
+        return self.combineByKey(same, f, f, numPartitions, partitionFunc)
 
     def aggregateByKey(self, zeroValue: Any, seqFunc: Callable[[Any, Any], Any],
                        combFunc: Callable[[Any, Any], Any], numPartitions: Optional[int] = None,
@@ -532,7 +531,7 @@ class RDD(ColumnMethods):
 
     def _grouped(self, numPartitions: Optional[int], partitionFunc: Hash = portable_hash) -> RDD:
         count = self._count(numPartitions)
-        place = _shuffle.place_by_hash(partitionFunc, count)
+        place = _shuffle.HashPlace(partitionFunc, count)
         return self._shuffled(lambda _, pairs: _shuffle.scatter(pairs, place), count,
                               _shuffle.gather_grouped, Partitioner(count, partitionFunc))
 
@@ -552,15 +551,25 @@ class RDD(ColumnMethods):
         count = numPartitions if numPartitions is not None else (
             self.ctx.defaultParallelism if self.ctx._conf.contains("spark.default.parallelism")
             else _partitions_of_union(rdds))
-        marked = [rdd.map(_Mark(i)) for i, rdd in enumerate(rdds)]
+        place = _shuffle.HashPlace(portable_hash, count)
 
-        def divide(marks: list[tuple[int, Any]]) -> tuple[list[Any], ...]:
-            lists: tuple[list[Any], ...] = tuple([] for _ in range(sides))
-            for side, value in marks:
-                lists[side].append(value)
-            return lists
+        def scattered(side: int) -> Dataset:
+            return rdds[side]._apply(
+                lambda _, pairs: _shuffle.scatter(pairs, place, side=side), "pairs")
 
-        return self.ctx.union(marked)._grouped(count).mapValues(divide)
+        def made() -> Dataset:
+            parts = [scattered(side) for side in range(sides)]
+            union = reduce(lambda a, b: Dataset(a.rdd.union(b.rdd), "buckets", a, b), parts)
+            return self.ctx._workers.shuffle(union, count)
+
+        return RDD(self.ctx, made, lambda _, buckets: _shuffle.gather_sides(buckets, sides),
+                   Partitioner(count, portable_hash))
+
+    def _joined(self, other: RDD, numPartitions: Optional[int],
+                join: Callable[[Any, Any], Iterable[Any]]) -> RDD:
+        """The values that `join` gives for the lists of both sides."""
+        return self._cogrouped([other], numPartitions)._then(
+            lambda _, groups: ((key, x) for key, lists in groups for x in join(*lists)), True)
 
     def cogroup(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
         return self._cogrouped([other], numPartitions).mapValues(
@@ -571,24 +580,25 @@ class RDD(ColumnMethods):
             lambda lists: tuple(ResultIterable(values) for values in lists))
 
     def join(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
-        return self._cogrouped([other], numPartitions).flatMapValues(
-            lambda lists: ((v, w) for v in lists[0] for w in lists[1]))
+        return self._joined(other, numPartitions,
+                            lambda left, right: ((v, w) for v in left for w in right))
 
     def leftOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
-        return self._cogrouped([other], numPartitions).flatMapValues(
-            lambda lists: ((v, w) for v in lists[0] for w in lists[1] or [None]))
+        return self._joined(other, numPartitions,
+                            lambda left, right: ((v, w) for v in left for w in right or [None]))
 
     def rightOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
-        return self._cogrouped([other], numPartitions).flatMapValues(
-            lambda lists: ((v, w) for v in lists[0] or [None] for w in lists[1]))
+        return self._joined(other, numPartitions,
+                            lambda left, right: ((v, w) for v in left or [None] for w in right))
 
     def fullOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
-        return self._cogrouped([other], numPartitions).flatMapValues(
-            lambda lists: ((v, w) for v in lists[0] or [None] for w in lists[1] or [None]))
+        return self._joined(other, numPartitions,
+                            lambda left, right: ((v, w) for v in left or [None]
+                                                 for w in right or [None]))
 
     def subtractByKey(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
-        return self._cogrouped([other], numPartitions).flatMapValues(
-            lambda lists: [] if lists[1] else lists[0])
+        return self._joined(other, numPartitions,
+                            lambda left, right: [] if right else left)
 
     # ---- actions
 
@@ -857,21 +867,6 @@ class BoundedFloat(float):
         self.low = mean if low is None else low
         self.high = mean if high is None else high
         return self
-
-
-class _Mark:
-    """(key, value) to (key, (side, value))."""
-
-    def __init__(self, side: int) -> None:
-        self.side = side
-
-    def __call__(self, pair: tuple[Any, Any]) -> tuple[Any, tuple[int, Any]]:
-        key, value = pair
-        return key, (self.side, value)
-
-
-def _same(x: Any) -> Any:
-    return x
 
 
 def _is_comparable(x: Any) -> bool:

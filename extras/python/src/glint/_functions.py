@@ -1,0 +1,93 @@
+"""Iterators that call a function for each element, and blocks of plain keys and values: in C by the
+module glint._native, which does the same in a part of the time, or without it in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from struct import Struct
+from typing import Any, Optional
+
+_MAP, _FLAT_MAP, _FILTER = range(3)
+PACKED = 1  # the first byte of a packed block; a pickle begins with 0x80
+native: Optional[Any] = None
+try:
+    from . import _native  # type: ignore[attr-defined]
+
+    native = _native
+except ImportError:
+    pass
+
+
+def load(path: Optional[str]) -> None:
+    """The module of the driver, on a cluster; its machine may be of another kind than this one."""
+    global native
+    if path is None or native is not None:
+        return
+    from importlib.machinery import ExtensionFileLoader
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    loader = ExtensionFileLoader("glint._native", path)
+    spec = spec_from_file_location("glint._native", path, loader=loader)
+    assert spec is not None
+    try:
+        native = module_from_spec(spec)
+    except ImportError:
+        pass
+
+
+def map_items(f: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    # In a generator a StopIteration of the function is an error, not an end.
+    return (f(x) for x in items) if native is None else native.Mapped(_MAP, f, items)
+
+
+def flat_map_items(f: Callable[[Any], Iterable[Any]], items: Iterable[Any]) -> Iterator[Any]:
+    if native is None:
+        return (y for x in items for y in f(x))
+    return native.Mapped(_FLAT_MAP, f, items)  # type: ignore[no-any-return]
+
+
+def filter_items(f: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    return (x for x in items if f(x)) if native is None else native.Mapped(_FILTER, f, items)
+
+
+class Packed:
+    """Pairs in a block of native/combiner.c, whose encodings native/encoding.h describes."""
+
+    __slots__ = ("block",)
+
+    def __init__(self, block: bytes) -> None:
+        self.block = block
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        at, block = 1, self.block
+        while at < len(block):
+            key, at = _decode(block, at)
+            value, at = _decode(block, at)
+            yield key, value
+
+
+def _decode(block: bytes, at: int) -> tuple[Any, int]:
+    tag, at = block[at : at + 1], at + 1
+    if tag in _CONSTANTS:
+        return _CONSTANTS[tag], at
+    if tag in _NUMBERS:
+        (number,) = _NUMBERS[tag].unpack_from(block, at)
+        return number, at + _NUMBERS[tag].size
+    if tag not in _SIZES:
+        raise ValueError("a block of a shuffle is damaged")
+    (size,) = _SIZES[tag].unpack_from(block, at)
+    at += _SIZES[tag].size
+    if tag == b"(":
+        items = []
+        for _ in range(size):
+            item, at = _decode(block, at)
+            items.append(item)
+        return tuple(items), at
+    data = block[at : at + size]
+    return data.decode() if tag in b"sS" else data, at + size
+
+
+_CONSTANTS: dict[bytes, Any] = {b"N": None, b"T": True, b"F": False}
+_NUMBERS = {b"1": Struct("<b"), b"4": Struct("<i"), b"8": Struct("<q"), b"d": Struct("<d")}
+_SIZES = {b"s": Struct("<B"), b"S": Struct("<H"), b"b": Struct("<B"), b"B": Struct("<H"),
+          b"(": Struct("<B")}
