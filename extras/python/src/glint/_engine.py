@@ -268,16 +268,30 @@ os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
 _loaded: Optional[tuple[Any, Any]] = None
 
 
+def declare(ffi: Any) -> None:
+    ffi.cdef("struct glint_function;")
+    ffi.cdef(DECLARATIONS)
+
+
+def _interface() -> Any:
+    """As native/engine_types.py has kept it when the wheel was built. Not in workers, which import
+    this module."""
+    try:
+        from ._engine_types import ffi  # type: ignore[import-not-found,unused-ignore]
+    except ImportError:
+        import cffi
+
+        ffi = cffi.FFI()
+        declare(ffi)
+    return ffi
+
+
 def engine() -> tuple[Any, Any]:
     """cffi's interface and the library. Several threads may be the first."""
     global _loaded
     if _loaded is None:
         with _lock:
             if _loaded is None:
-                import cffi  # not in workers, which import this module
-
-                ffi = cffi.FFI()
-                ffi.cdef("struct glint_function;")
-                ffi.cdef(DECLARATIONS)
+                ffi = _interface()
                 _loaded = ffi, ffi.dlopen(LIBRARY)
     return _loaded
