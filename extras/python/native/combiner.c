@@ -12,8 +12,7 @@ enum { KEY_BYTES_MAX = 64 << 20 }; /* of a table, before fill returns */
 static const uint8_t PACKED = 1;   /* the first byte of a block; a pickle begins with 0x80 */
 
 struct combiner {
-    PyObject_HEAD
-    struct keys keys;
+    PyObject_HEAD struct keys keys;
     PyObject *dict;   /* NULL: all keys are in `keys` */
     PyObject *create; /* NULL: a value is its own combiner */
     PyObject *merge, *unpack;
@@ -346,8 +345,9 @@ static PyObject *blocks_of(struct combiner *self, const uint64_t *places, PyObje
         uint32_t end = first + 1;
         while (end < count && places[end] >> 32 == places[first] >> 32) end++;
         PyObject *block = block_of(self, places + first, end - first, dumps);
-        PyObject *pair = block == NULL ? NULL
-                                       : Py_BuildValue("(KO)", (unsigned long long)(places[first] >> 32), block);
+        PyObject *pair =
+            block == NULL ? NULL
+                          : Py_BuildValue("(KO)", (unsigned long long)(places[first] >> 32), block);
         int done = pair == NULL ? -1 : PyList_Append(list, pair);
         Py_XDECREF(block);
         Py_XDECREF(pair);
@@ -423,8 +423,8 @@ static PyObject *combiner_merge(PyObject *object, PyObject *block)
         size_t key_size = measure_key(key, end, &encoded);
         at += key_size;
         PyObject *value = key_size == 0 ? no_key() : decode_plain(&at, end);
-        bool done = value != NULL && combine_packed((struct combiner *)object, key, key_size,
-                                                    encoded, value);
+        bool done = value != NULL &&
+                    combine_packed((struct combiner *)object, key, key_size, encoded, value);
         Py_XDECREF(value);
         if (!done) return NULL;
     }
@@ -439,10 +439,8 @@ static PyMethodDef methods[] = {
     {"take_blocks", combiner_take_blocks, METH_VARARGS,
      "take_blocks(place, partitions, buckets, dumps)"},
     {0}};
-static PyType_Slot slots[] = {{Py_tp_new, combiner_new},
-                              {Py_tp_dealloc, combiner_free},
-                              {Py_tp_methods, methods},
-                              {0}};
+static PyType_Slot slots[] = {
+    {Py_tp_new, combiner_new}, {Py_tp_dealloc, combiner_free}, {Py_tp_methods, methods}, {0}};
 PyType_Spec combiner_spec = {.name = "glint._native.Combiner",
                              .basicsize = sizeof(struct combiner),
                              .flags = Py_TPFLAGS_DEFAULT,

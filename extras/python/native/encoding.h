@@ -1,6 +1,7 @@
-/* Encodings of plain objects of Python: None, bool, int of 64 bits, float, str, bytes, and tuples of
- * these, of exactly these types. The plain encoding gives the object back; of keys that are equal
- * in Python the canonical encodings are equal: 1, 1.0 and True have one, and so do -0.0 and 0.
+/* Encodings of plain objects of Python: None, bool, int of 64 bits, float, str, bytes, and tuples
+ * of these, of exactly these types. The plain encoding gives the object back; of keys that are
+ * equal in Python the canonical encodings are equal: 1, 1.0 and True have one, and so do -0.0 and
+ * 0.
  *
  *   N | T | F | 1 int8 | 4 int32 | 8 int64 | d double
  *   s uint8 UTF-8 | S uint16 UTF-8 | b uint8 bytes | B uint16 bytes | ( uint8 elements
@@ -36,7 +37,8 @@ bool bytes_append(struct bytes *out, const void *data, size_t size);
 enum encoded encode_key(struct bytes *out, PyObject *key);
 /* The same of a value, which may be NaN: SAME, FOREIGN or FAILED. */
 enum encoded encode_value(struct bytes *out, PyObject *value);
-/* Appends the canonical encoding of a plain one, of `size` bytes; it is at most 9 times as large. */
+/* Appends the canonical encoding of a plain one, of `size` bytes; it is at most 9 times as large.
+ */
 bool encode_canonical(struct bytes *out, const uint8_t *plain, size_t size);
 
 /* The size of the plain encoding of a key, of which *out says whether it is SAME or OTHER. 0: there
@@ -47,7 +49,8 @@ size_t measure_key(const uint8_t *at, const uint8_t *end, enum encoded *out);
  * ValueError if there is none before `end`. */
 PyObject *decode_plain(const uint8_t **at, const uint8_t *end);
 
-/* PySpark's portable_hash of a key. FOREIGN: it has a subclass of tuple, which Python's own function
+/* PySpark's portable_hash of a key. FOREIGN: it has a subclass of tuple, which Python's own
+ * function
  * (_shuffle.portable_hash) takes. */
 enum encoded hash_portable(PyObject *key, int64_t *out);
 

@@ -1,6 +1,6 @@
 /* The type Mapped: an iterator of what a function gives for the elements of another one, as the
- * generators in _functions.py. Like a generator it has ended after an exception, and a StopIteration
- * of the function is a RuntimeError. */
+ * generators in _functions.py. Like a generator it has ended after an exception, and a
+ * StopIteration of the function is a RuntimeError. */
 #include "module.h"
 
 #include <assert.h>
@@ -8,8 +8,7 @@
 enum kind { KIND_MAP, KIND_FLAT_MAP, KIND_FILTER, KINDS };
 
 struct mapped {
-    PyObject_HEAD
-    enum kind kind;
+    PyObject_HEAD enum kind kind;
     PyObject *function;
     PyObject *items; /* NULL: at the end */
     PyObject *inner; /* of flatMap: the iterator of the last result, or NULL */

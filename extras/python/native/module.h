@@ -7,7 +7,8 @@
 extern PyType_Spec combiner_spec, mapped_spec;
 extern PyMethodDef scatter_methods[];
 
-/* The place of a key in a shuffle: partition * buckets + bucket. As place_by_hash in _shuffle.py. */
+/* The place of a key in a shuffle: partition * buckets + bucket. As place_by_hash in _shuffle.py.
+ */
 int64_t hash_place(int64_t hash, uint32_t partitions, uint32_t buckets);
 
 #endif

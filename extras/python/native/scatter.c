@@ -19,8 +19,7 @@ static PyObject *place_of_key(PyObject *key, PyObject *place, uint32_t partition
         int64_t hash = 0;
         enum encoded done = hash_portable(key, &hash);
         if (done == ENCODED_FAILED) return NULL;
-        if (done == ENCODED_SAME)
-            return PyLong_FromLongLong(hash_place(hash, partitions, buckets));
+        if (done == ENCODED_SAME) return PyLong_FromLongLong(hash_place(hash, partitions, buckets));
     }
     return PyObject_CallFunctionObjArgs(place, key, NULL);
 }
@@ -31,8 +30,8 @@ static bool add_to_block(PyObject *blocks, PyObject *at, PyObject *item)
     if (block != NULL) return PyList_Append(block, item) == 0;
     if (PyErr_Occurred()) return false;
     block = PyList_New(0);
-    bool done = block != NULL && PyList_Append(block, item) == 0 &&
-                PyDict_SetItem(blocks, at, block) == 0;
+    bool done =
+        block != NULL && PyList_Append(block, item) == 0 && PyDict_SetItem(blocks, at, block) == 0;
     Py_XDECREF(block);
     return done;
 }
@@ -48,8 +47,8 @@ static bool scatter_item(PyObject *item, PyObject *place, uint32_t partitions, u
     return done;
 }
 
-/* scatter(pairs, place, partitions, buckets, unpack, blocks, count): adds so many pairs to the lists
- * of a dict by place. False: at the end of the pairs. */
+/* scatter(pairs, place, partitions, buckets, unpack, blocks, count): adds so many pairs to the
+ * lists of a dict by place. False: at the end of the pairs. */
 static PyObject *scatter(PyObject *module, PyObject *arguments)
 {
     PyObject *pairs, *place, *unpack, *blocks;

@@ -72,8 +72,7 @@ static const uint8_t *compared(const struct keys *keys, const struct entry *entr
     return entry->canonical != 0 ? plain + entry->plain : plain;
 }
 
-struct entry *keys_find(struct keys *keys, size_t at, size_t plain, size_t canonical,
-                        bool *out_new)
+struct entry *keys_find(struct keys *keys, size_t at, size_t plain, size_t canonical, bool *out_new)
 {
     assert(at + plain + canonical == keys->bytes.size && plain > 0);
     assert(plain <= UINT32_MAX && canonical <= UINT32_MAX);
@@ -94,8 +93,8 @@ struct entry *keys_find(struct keys *keys, size_t at, size_t plain, size_t canon
     }
     struct entry *entry = keys_append(keys);
     if (entry == NULL) return NULL;
-    *entry = (struct entry){.key_at = at, .plain = (uint32_t)plain,
-                            .canonical = (uint32_t)canonical};
+    *entry =
+        (struct entry){.key_at = at, .plain = (uint32_t)plain, .canonical = (uint32_t)canonical};
     keys->slots[slot] = half << 32 | keys->count;
     *out_new = true;
     return entry;

@@ -17,9 +17,9 @@ struct value {
 };
 
 struct entry {
-    size_t key_at;            /* of `keys`: the plain encoding */
+    size_t key_at;             /* of `keys`: the plain encoding */
     uint32_t plain, canonical; /* sizes; the canonical one is behind, or 0 if it is the same */
-    int64_t hash;             /* PySpark's */
+    int64_t hash;              /* PySpark's */
     struct value value;
 };
 
@@ -32,8 +32,9 @@ struct keys {
 };
 
 /* A key of `plain` bytes that were appended to keys->bytes at `at`, and its canonical encoding, of
- * `canonical` bytes or 0, behind it. Returns its entry: a new one, of which the value and the hash are not set
- * and *out_new is true, or an equal one, and then the bytes are removed. NULL: MemoryError. */
+ * `canonical` bytes or 0, behind it. Returns its entry: a new one, of which the value and the hash
+ * are not set and *out_new is true, or an equal one, and then the bytes are removed. NULL:
+ * MemoryError. */
 struct entry *keys_find(struct keys *keys, size_t at, size_t plain, size_t canonical,
                         bool *out_new);
 /* Frees all, and leaves an empty table. */

@@ -13,15 +13,17 @@ from glint import _functions, _shuffle
 
 Point = collections.namedtuple("Point", "x y")
 NAN = float("nan")
-PLAIN = [None, True, False, 0, 1, 1.0, 0.0, -0.0, 2, 127, 128, -128, -129, 2**31, -(2**31) - 1, 2**63 - 1,
-         -(2**63), 2.0**53, 2**53 + 1, -(2.0**63), 2.0**63, 1e300, float("inf"), "", "a", "1", "é", "a\0b",
-         "x" * 255, "x" * 256, b"", b"a", b"1", b"y" * 300, (), (1,), (True,), (1.0, "a"), (1, "a"),
-         ((), (None, (2.5,))), ("a", "b"), "b" * 512, -1, -2, (-1,), (-2,)]
-FOREIGN = [2**63, -(2**63) - 1, 10**30, NAN, float("nan"), decimal.Decimal(1), fractions.Fraction(1, 2),
-           complex(1, 0), Point(1, "a"), (Point(1, 2), 3), frozenset([1]), "\ud800", "z" * 513,
-           (NAN,), tuple(range(65)), (2**70,), ("w" * 500,) * 20, 2.0**70, 2**70]
-NUMBERS = [0, 1, -1, True, 2**62, -(2**62), 2**63 - 1, -(2**63), 2**64, 0.5, -0.0, 1e300, 1e-300, NAN,
-           float("inf"), decimal.Decimal(2), 3]
+PLAIN = [None, True, False, 0, 1, 1.0, 0.0, -0.0, 2, 127, 128, -128, -129, 2**31, -(2**31) - 1,
+         2**63 - 1, -(2**63), 2.0**53, 2**53 + 1, -(2.0**63), 2.0**63, 1e300, float("inf"), "",
+         "a", "1", "é", "a\0b", "x" * 255, "x" * 256, b"", b"a", b"1", b"y" * 300, (), (1,),
+         (True,), (1.0, "a"), (1, "a"), ((), (None, (2.5,))), ("a", "b"), "b" * 512, -1, -2, (-1,),
+         (-2,)]
+FOREIGN = [2**63, -(2**63) - 1, 10**30, NAN, float("nan"), decimal.Decimal(1),
+           fractions.Fraction(1, 2), complex(1, 0), Point(1, "a"), (Point(1, 2), 3),
+           frozenset([1]), "\ud800", "z" * 513, (NAN,), tuple(range(65)), (2**70,),
+           ("w" * 500,) * 20, 2.0**70, 2**70]
+NUMBERS = [0, 1, -1, True, 2**62, -(2**62), 2**63 - 1, -(2**63), 2**64, 0.5, -0.0, 1e300, 1e-300,
+           NAN, float("inf"), decimal.Decimal(2), 3]
 FUNCTIONS = [operator.add, lambda a, b: a + b, max, lambda a, b: (a, b), lambda a, b: b,
              lambda a, b: None]
 
@@ -105,7 +107,8 @@ class Native(unittest.TestCase):
 
     def test_packed_blocks_in_python(self):
         """An executor without the module reads blocks of one that has it."""
-        values = [None, True, -5, 300, 2**40, NAN, 0.5, "t", "é" * 200, b"b", b"c" * 300, (1, ((),))]
+        values = [None, True, -5, 300, 2**40, NAN, 0.5, "t", "é" * 200, b"b", b"c" * 300,
+                  (1, ((),))]
         table = _functions.native.Combiner(None, lambda a, _: a, False, _shuffle._unpack)
         pairs = list(zip(PLAIN, itertools.cycle(values)))
         table.fill(iter(pairs), 1 << 20, 1 << 20)

@@ -11,7 +11,7 @@ _MAP, _FLAT_MAP, _FILTER = range(3)
 PACKED = 1  # the first byte of a packed block; a pickle begins with 0x80
 native: Optional[Any] = None
 try:
-    from . import _native  # type: ignore[attr-defined]
+    from . import _native  # type: ignore[attr-defined,unused-ignore]
 
     native = _native
 except ImportError:

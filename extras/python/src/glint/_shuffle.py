@@ -86,7 +86,7 @@ def _unpack(pair: Any) -> tuple[Any, Any]:
 
 
 def load_block(value: bytes) -> Iterable[Any]:
-    return Packed(value) if value[0] == PACKED else loads(value)  # type: ignore[no-any-return]
+    return Packed(value) if value[0] == PACKED else loads(value)
 
 
 def write_places(blocks: dict[int, list[Any]], per: int) -> Iterator[tuple[bytes, bytes]]:
@@ -236,8 +236,8 @@ def gather_sides(buckets: Iterator[Iterator[Any]],
                 if key in groups:
                     groups[key][side].append(value)
                 else:
-                    groups[key] = lists = tuple([] for _ in range(sides))
-                    lists[side].append(value)
+                    groups[key] = tuple([] for _ in range(sides))
+                    groups[key][side].append(value)
         yield from groups.items()
 
 
