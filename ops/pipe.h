@@ -59,7 +59,9 @@ void pipe_output_fini(struct pipe_output *o); /* zeros are fine */
 enum flow pipe_output_emit_records(struct pipe_output *o, struct glint_emitter *out);
 /* What is wrong with the end of records; NULL: nothing. An exit status says more. */
 const char *pipe_output_end_problem(const struct pipe_output *o);
-enum flow pipe_records_fail(struct glint_task *task, const char *command, const char *problem);
+/* `hint`: NULL for that about what a command writes. */
+enum flow pipe_records_fail(struct glint_task *task, const char *command, const char *problem,
+                            const char *hint);
 /* Appends a record to what a command reads. Returns false when out of memory. */
 bool pipe_record_append(struct buffer *b, struct glint_slice key, struct glint_slice value);
 bool pipe_records_append_end(struct buffer *b);

@@ -17,6 +17,8 @@
 #define REST_NS      (5 * SECOND_NS)
 #define ERRORS_READS 32u /* as many as a full pipe needs */
 
+#define HINT_OF_WORKERS                                                                            \
+    "a function has ended its process, as os._exit does: raise an exception instead"
 #define HINT_OF_NODES "on a cluster it must be at the same path on every node"
 
 void pipe_process_init(struct pipe_process *p, struct glint_task *task,
@@ -243,8 +245,10 @@ static enum flow check_exit_status(struct pipe_process *p, int status)
                          sigabbrev_np(WTERMSIG(status)));
     else
         pipe_errors_fail(&p->errors, p->task, GLINT_E_COMMAND_FAILED,
-                         "run it alone on a part of the input: head INPUT | COMMAND; --ok lists "
-                         "statuses that are no errors",
+                         p->command->worker != NULL
+                             ? HINT_OF_WORKERS
+                             : "run it alone on a part of the input: head INPUT | COMMAND; --ok "
+                               "lists statuses that are no errors",
                          "%s exited with status %d", p->text, WEXITSTATUS(status));
     return FLOW_FAIL;
 }
@@ -281,7 +285,8 @@ enum flow pipe_process_finish(struct pipe_process *p)
     const char *problem = pipe_output_end_problem(&p->output);
     flow = check_exit_status(p, kill_and_reap_command(p));
     if (flow != FLOW_MORE || problem == NULL) return flow;
-    return pipe_records_fail(p->task, p->text, problem);
+    return pipe_records_fail(p->task, p->text, problem,
+                             p->command->worker != NULL ? HINT_OF_WORKERS : NULL);
 }
 
 void pipe_process_close(struct pipe_process *p)

@@ -60,17 +60,18 @@ static uint64_t find_record(const struct pipe_output *o, uint64_t at, uint64_t *
     return size <= left ? size : 0;
 }
 
-enum flow pipe_records_fail(struct glint_task *task, const char *command, const char *problem)
+enum flow pipe_records_fail(struct glint_task *task, const char *command, const char *problem,
+                            const char *hint)
 {
-    error_set(&task->error, GLINT_E_COMMAND_FAILED,
-              "the command must write nothing but records to its standard output",
-              "%s: its output %s", command, problem);
+    const char *rule = "the command must write nothing but records to its standard output";
+    error_set(&task->error, GLINT_E_COMMAND_FAILED, hint != NULL ? hint : rule, "%s: its output %s",
+              command, problem);
     return FLOW_FAIL;
 }
 
 static enum flow fail_record(const struct pipe_output *o, const char *problem)
 {
-    return pipe_records_fail(o->task, o->command, problem);
+    return pipe_records_fail(o->task, o->command, problem, NULL);
 }
 
 /* A record that does not fit into a batch. */

@@ -267,6 +267,11 @@ class Faults(WithContext):
             with self.assertRaises(glint.Error) as caught:
                 job()
             self.assertIn("has no mark of its end", caught.exception.cause)
+            self.assertIn("as os._exit does: raise an exception", caught.exception.hint)
+        with self.assertRaises(glint.Error) as caught:
+            data.foreach(lambda _: os._exit(3))
+        self.assertIn("exited with status 3", caught.exception.cause)
+        self.assertIn("as os._exit does: raise an exception", caught.exception.hint)
         with tempfile.TemporaryDirectory() as directory:
             out = os.path.join(directory, "out")
             with self.assertRaises(glint.Error):

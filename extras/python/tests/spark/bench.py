@@ -14,9 +14,12 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import glob
+import hashlib
 import os
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,12 +40,7 @@ def checksum(rdd):
 """
 COUNTS = ("counts = sc.textFile(text).flatMap(lambda l: l.split(' ')).map(lambda w: (w, 1))"
           ".reduceByKey(%s)\n")
-SAVED = """import tempfile, shutil
-to = tempfile.mkdtemp(dir=%r)
-counts.saveAsTextFile(to + "/out")
-print(checksum(sc.textFile(to + "/out")))
-shutil.rmtree(to)
-"""
+SAVED = "counts.saveAsTextFile(sys.argv[3])\n"
 PAIRS = ("pairs = sc.range(0, scaled(5000000), 1, 2).map(lambda i: (i * 7919 %% %s, i))\n"
          "print(checksum(pairs.reduceByKey(lambda a, b: a + b)))\n")
 PROGRAMS: dict[str, tuple[str, float, Optional[float]]] = {  # program, bar, seconds at most
@@ -89,6 +87,15 @@ def write_text(path: str, size: int) -> None:
             some = [words[int(rand.random() * 1_000_000) if rand.random() < 0.3 else
                           min(int(rand.paretovariate(1)), 999_999)] for _ in range(80000)]
             file.writelines(" ".join(some[i : i + 8]) + "\n" for i in range(0, len(some), 8))
+
+
+def checksum(directory: str) -> str:
+    """Of the lines that a program has saved, in any order."""
+    total = 0
+    for part in sorted(glob.glob(os.path.join(directory, "part-*"))):
+        with open(part, "rb") as file:
+            total += sum(int.from_bytes(hashlib.md5(line).digest()[:8], "big") for line in file)
+    return f"{total:x}"
 
 
 def tree_pss() -> int:
@@ -155,12 +162,14 @@ def measure(name: str, options: argparse.Namespace, text: str, work: str) -> boo
     program, bar, most = PROGRAMS[name]
     script = os.path.join(work, name + ".py")
     with open(script, "w") as file:
-        file.write(HEAD + (program % work if "%r" in program else program) + "sc.stop()\n")
+        file.write(HEAD + program + "sc.stop()\n")
     runs: dict[str, list[Run]] = {}
+    to = os.path.join(work, "counts")
     for _ in range(options.rounds):
         for side, (words, environment) in sides(options.pyspark).items():
-            runs.setdefault(side, []).append(
-                run([*words, script, text, str(options.scale)], environment))
+            done = run([*words, script, text, str(options.scale), to], environment)
+            runs.setdefault(side, []).append(done._replace(output=done.output + checksum(to)))
+            shutil.rmtree(to, ignore_errors=True)
     best = {side: min(some) for side, some in runs.items()}
     cpu = {side: min(r.cpu for r in some) for side, some in runs.items()}
     row = f"{name:18}" + "".join(f"  {side} {b.seconds:.2f} s, CPU {cpu[side]:.2f} s, "
