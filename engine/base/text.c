@@ -1,11 +1,11 @@
-/* Conversion between numbers and text. Doubles use the C library's exact conversions; this file
- * adds the shortest precision that survives a round trip, and the Python and Java formats. */
+/* Conversion between numbers and text. The digits of doubles are those of number_text.h; this file
+ * adds the Python and Java formats. */
 #include "engine/base/text.h"
 
+#include "engine/base/number_text.h"
 #include "engine/base/utf8.h"
 
 #include <assert.h>
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -30,18 +30,44 @@ bool text_ends_with(const char *text, const char *end)
     return n >= m && memcmp(text + n - m, end, m) == 0;
 }
 
+/* The decimal digits of numbers below 100, two for each. */
+static const char two_digits[] = "0001020304050607080910111213141516171819"
+                                 "2021222324252627282930313233343536373839"
+                                 "4041424344454647484950515253545556575859"
+                                 "6061626364656667686970717273747576777879"
+                                 "8081828384858687888990919293949596979899";
+
+void text_put_digits(char *out, uint64_t value, uint32_t count)
+{
+    while (count >= 2) {
+        count -= 2;
+        memcpy(out + count, two_digits + value % 100 * 2, 2);
+        value /= 100;
+    }
+    if (count > 0) *out = (char)('0' + value % 10);
+}
+
+static uint32_t count_digits(uint64_t value)
+{
+    uint32_t count = 1;
+    for (; value >= 10000; value /= 10000) count += 4;
+    return count + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+size_t text_format_u64(char *out, uint64_t value)
+{
+    const uint32_t count = count_digits(value);
+    assert(count < TEXT_NUMBER_MAX);
+    text_put_digits(out, value, count);
+    out[count] = '\0';
+    return count;
+}
+
 size_t text_format_i64(char *out, int64_t value)
 {
-    char digits[24];
-    size_t n = 0, length = 0;
-    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    do digits[n++] = (char)('0' + rest % 10);
-    while ((rest /= 10) != 0);
-    if (value < 0) out[length++] = '-';
-    while (n > 0) out[length++] = digits[--n];
-    out[length] = '\0';
-    assert(length < TEXT_NUMBER_MAX);
-    return length;
+    if (value >= 0) return text_format_u64(out, (uint64_t)value);
+    out[0] = '-';
+    return 1 + text_format_u64(out + 1, 0 - (uint64_t)value);
 }
 
 /* Decimal digits without trailing zeros, and an exponent: the value is 0.d1d2d3... x
@@ -51,45 +77,18 @@ struct decimal {
     int count, exponent;
 };
 
-/* Parses text of the form d.ddde+xx. */
-static void decimal_parse(const char *text, struct decimal *out)
+/* Reads d.ddde+xx (number_text.h). */
+static void decimal_read(const char *text, size_t size, struct decimal *out)
 {
-    const char *e = strchr(text, 'e');
-    assert(e != NULL && e - text < (ptrdiff_t)sizeof out->digits);
-    out->count = 0;
-    for (const char *p = text; p < e; p++)
-        if (*p != '.') out->digits[out->count++] = *p;
+    const size_t e = size - (text[size - 4] == 'e' ? 4 : 5);
+    assert(size >= 5 && text[e] == 'e' && e <= sizeof out->digits);
+    int exponent = 0;
+    for (size_t i = e + 2; i < size; i++) exponent = exponent * 10 + (text[i] - '0');
+    out->exponent = (text[e + 1] == '-' ? -exponent : exponent) + 1;
+    out->digits[0] = text[0];
+    if (e > 2) memcpy(out->digits + 1, text + 2, e - 2);
+    out->count = e > 2 ? (int)e - 1 : 1;
     while (out->count > 1 && out->digits[out->count - 1] == '0') out->count--;
-    out->exponent = (int)strtol(e + 1, NULL, 10) + 1;
-}
-
-/* Tries the next larger decimal of the same length. Only a power of two can need it: its lower
- * neighbour is nearer than its upper one, so the nearest decimal may fail to round-trip where the
- * next larger one does. */
-static bool decimal_round_up(char *text, double value)
-{
-    int exponent;
-    if (frexp(value, &exponent) != 0.5) return false;
-    char *last = strchr(text, 'e') - 1;
-    while (last > text && (*last == '9' || *last == '.')) last--;
-    if (*last == '9') return false; /* all nines: a shorter precision would have matched */
-    ++*last;
-    for (char *p = last + 1; *p != 'e'; p++)
-        if (*p == '9') *p = '0';
-    return strtod(text, NULL) == value;
-}
-
-static void decimal_shortest(double value, struct decimal *out)
-{
-    assert(isfinite(value) && value > 0);
-    char text[40];
-    /* Any decimal of 15 digits survives the conversion to double and back, so a shorter one shows
-     * as trailing zeros. Doubles below DBL_MIN have fewer bits: start at one digit. */
-    for (int precision = value < DBL_MIN ? 0 : 14; precision <= 16; precision++) {
-        snprintf(text, sizeof text, "%.*e", precision, value);
-        if (strtod(text, NULL) == value || (precision < 16 && decimal_round_up(text, value))) break;
-    }
-    decimal_parse(text, out);
 }
 
 static size_t format_plain_decimal(char *out, const struct decimal *d)
@@ -118,15 +117,32 @@ struct f64_style {
     bool java;                      /* 1.0E7, not 1e+07 */
 };
 
-static size_t format_f64(char *out, double value, const struct f64_style *style)
+static size_t format_word(char *out, const char *sign, const char *word)
 {
-    const char *sign = signbit(value) != 0 ? "-" : "";
-    if (isnan(value)) return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s", style->nan);
-    if (isinf(value) || value == 0)
-        return (size_t)snprintf(out, TEXT_NUMBER_MAX, "%s%s", sign,
-                                value == 0 ? "0.0" : style->infinity);
+    const size_t n = strlen(sign), size = strlen(word);
+    assert(n + size < TEXT_NUMBER_MAX);
+    memcpy(out, sign, n);
+    memcpy(out + n, word, size + 1);
+    return n + size;
+}
+
+/* The exponent, after its letter: at least two digits and a sign, except in Java. */
+static size_t format_exponent(char *out, int exponent, bool java)
+{
+    size_t n = 0;
+    if (exponent < 0 || !java) out[n++] = exponent < 0 ? '-' : '+';
+    const uint32_t size = (uint32_t)abs(exponent);
+    const uint32_t digits = java && size < 10 ? 1 : size < 100 ? 2 : 3;
+    text_put_digits(out + n, size, digits);
+    return n + digits;
+}
+
+/* `text` has the digits of |value|, of `size` bytes (number_text.h). */
+static size_t format_digits(char *out, double value, const char *text, size_t size,
+                            const struct f64_style *style)
+{
     struct decimal d;
-    decimal_shortest(fabs(value), &d);
+    decimal_read(text, size, &d);
     size_t n = 0;
     if (value < 0) out[n++] = '-';
     if (d.exponent > style->exponent_min && d.exponent <= style->exponent_max) {
@@ -137,16 +153,35 @@ static size_t format_f64(char *out, double value, const struct f64_style *style)
         if (d.count == 1 && style->java) out[n++] = '0';
         memcpy(out + n, d.digits + 1, (size_t)d.count - 1);
         n += (size_t)d.count - 1;
-        n += (size_t)snprintf(out + n, TEXT_NUMBER_MAX - n, style->java ? "E%d" : "e%+03d",
-                              d.exponent - 1);
+        out[n++] = style->java ? 'E' : 'e';
+        n += format_exponent(out + n, d.exponent - 1, style->java);
     }
+    assert(n < TEXT_NUMBER_MAX);
     out[n] = '\0';
     return n;
 }
 
+/* Formats 0, infinities and nan; returns 0 for other numbers. */
+static size_t format_special(char *out, double value, const struct f64_style *style)
+{
+    const char *sign = signbit(value) != 0 ? "-" : "";
+    if (isnan(value)) return format_word(out, "", style->nan);
+    if (value == 0) return format_word(out, sign, "0.0");
+    return isinf(value) ? format_word(out, sign, style->infinity) : 0;
+}
+
+static size_t format_f64(char *out, double value, const struct f64_style *style)
+{
+    char text[NUMBER_SCIENTIFIC_MAX];
+    const size_t special = format_special(out, value, style);
+    if (special > 0) return special;
+    return format_digits(out, value, text, number_shortest_f64(text, fabs(value)), style);
+}
+
+static const struct f64_style python = {"inf", "nan", -4, 16, false};
+
 size_t text_format_f64(char *out, double value)
 {
-    static const struct f64_style python = {"inf", "nan", -4, 16, false};
     return format_f64(out, value, &python);
 }
 
@@ -154,6 +189,38 @@ size_t text_format_f64_java(char *out, double value)
 {
     static const struct f64_style java = {"Infinity", "NaN", -3, 7, true};
     return format_f64(out, value, &java);
+}
+
+size_t text_format_f32(char *out, float value)
+{
+    char text[NUMBER_SCIENTIFIC_MAX];
+    const size_t special = format_special(out, (double)value, &python);
+    if (special > 0) return special;
+    return format_digits(out, (double)value, text, number_shortest_f32(text, fabsf(value)),
+                         &python);
+}
+
+/* Whether `read` is nearer to the half `value`, which is above 0, than to the next ones. */
+static bool is_nearest_half(double read, double value)
+{
+    const int exponent = ilogb(value);
+    return fabs(read - value) < ldexp(1, (exponent < -14 ? -14 : exponent) - 11);
+}
+
+size_t text_format_f16(char *out, double value)
+{
+    char text[NUMBER_SCIENTIFIC_MAX];
+    size_t size = format_special(out, value, &python);
+    if (size > 0) return size;
+    bool nearest = false;
+    for (int digits = 1; !nearest; digits++) {
+        double read;
+        size = number_rounded_f64(text, fabs(value), digits);
+        const bool parsed = number_parse_f64(text, size, &read);
+        assert(parsed && digits <= 8);
+        nearest = is_nearest_half(read, fabs(value));
+    }
+    return format_digits(out, value, text, size, &python);
 }
 
 bool text_parse_i64(const uint8_t *data, uint64_t size, int64_t *out)
@@ -200,29 +267,9 @@ static bool parse_short_decimal(const uint8_t *data, uint64_t size, double *out)
     return true;
 }
 
-/* Not inlined: its buffer costs the time of several short numbers. */
-__attribute__((noinline)) static bool parse_long_f64(const uint8_t *data, uint64_t size,
-                                                     double *out)
-{
-    char text[512];
-    if (size == 0 || size >= sizeof text) return false;
-    for (uint64_t i = 0; i < size; i++) {
-        char c = (char)data[i];
-        if ((c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E')
-            return false;
-        text[i] = c;
-    }
-    text[size] = '\0';
-    char *end;
-    double value = strtod(text, &end);
-    if (end != text + size || !isfinite(value)) return false;
-    *out = value;
-    return true;
-}
-
 bool text_parse_f64(const uint8_t *data, uint64_t size, double *out)
 {
-    return parse_short_decimal(data, size, out) || parse_long_f64(data, size, out);
+    return parse_short_decimal(data, size, out) || number_parse_f64((const char *)data, size, out);
 }
 
 bool text_parse_bytes(const char *text, uint64_t *out)

@@ -16,10 +16,16 @@ bool text_format(char *out, size_t capacity, const char *format, ...)
 bool text_ends_with(const char *text, const char *end);
 /* Decimal; returns the length. `out` has TEXT_NUMBER_MAX bytes, here and below. */
 size_t text_format_i64(char *out, int64_t value);
+size_t text_format_u64(char *out, uint64_t value);
+/* Writes the last `count` decimal digits of `value`, with leading zeros and without a NUL. */
+void text_put_digits(char *out, uint64_t value, uint32_t count);
 /* The shortest text that parses to the same double, formatted as in Python: 0.5, 1e-05, 1e+16, inf,
  * nan. */
 size_t text_format_f64(char *out, double value);
-/* The same digits formatted as in Java (Double.toString): 0.5, 1.0E-5, 1.0E7, Infinity, NaN. */
+/* The shortest text that is nearest to the same float, or, for a `value` that a half has, half. */
+size_t text_format_f32(char *out, float value);
+size_t text_format_f16(char *out, double value);
+/* The digits of text_format_f64 formatted as in Java (Double.toString): 0.5, 1.0E-5, 1.0E7, Infinity, NaN. */
 size_t text_format_f64_java(char *out, double value);
 /* Returns 0..15; -1: not a hexadecimal digit. */
 static inline int text_hex_digit(uint8_t c)

@@ -550,27 +550,6 @@ static bool append_i64(struct buffer *out, int64_t value)
     return buffer_append(out, text, text_format_i64(text, value));
 }
 
-/* Whether the text of `read` gives the half or float `value` back. */
-static bool rounds_to(double read, double value, bool half)
-{
-    if (!half) return (float)read == (float)value;
-    const int exponent = value == 0 ? -14 : ilogb(value);
-    return fabs(read - value) < ldexp(1, (exponent < -14 ? -14 : exponent) - 11);
-}
-
-static bool append_float(struct buffer *out, double value, bool half)
-{
-    char text[TEXT_NUMBER_MAX];
-    double shortest = value;
-    for (int digits = 1; isfinite(value) && digits < 9; digits++) {
-        text_format(text, sizeof text, "%.*e", digits - 1, value);
-        shortest = strtod(text, NULL);
-        if (rounds_to(shortest, value, half)) break;
-        shortest = value;
-    }
-    return buffer_append(out, text, text_format_f64(text, shortest));
-}
-
 /* Two's complement, little-endian, as decimal digits. */
 #define DECIMAL_WORDS 8
 static bool append_decimal(struct buffer *out, const uint8_t *bytes, uint32_t width, int32_t scale)
@@ -625,12 +604,21 @@ static bool append_date(struct buffer *out, int64_t days)
     const int64_t part = (5 * day_of_year + 2) / 153;
     const int64_t month = part < 10 ? part + 3 : part - 9;
     const int64_t year = year_of_era + era * 400 + (month <= 2);
+    const int64_t day = day_of_year - (153 * part + 2) / 5 + 1;
     const bool plain = year >= 0 && year <= 9999;
-    text_format(text, sizeof text,
-                plain ? "%04" PRId64 "-%02" PRId64 "-%02" PRId64
-                      : "%+05" PRId64 "-%02" PRId64 "-%02" PRId64,
-                year, month, day_of_year - (153 * part + 2) / 5 + 1);
-    return buffer_append(out, text, strlen(text));
+    const uint64_t size = (uint64_t)(year < 0 ? -year : year);
+    size_t n = 0;
+    if (!plain) text[n++] = year < 0 ? '-' : '+';
+    if (size <= 9999) {
+        text_put_digits(text + n, size, 4);
+        n += 4;
+    } else {
+        n += text_format_u64(text + n, size);
+    }
+    text[n] = text[n + 3] = '-';
+    text_put_digits(text + n + 1, (uint64_t)month, 2);
+    text_put_digits(text + n + 4, (uint64_t)day, 2);
+    return buffer_append(out, text, n + 6);
 }
 
 static int64_t units_per_second(enum arrow_unit unit)
@@ -648,15 +636,16 @@ static bool append_time(struct buffer *out, int64_t units, enum arrow_unit unit)
     const int64_t per_second = units_per_second(unit), seconds = units / per_second;
     int64_t fraction = units % per_second;
     int digits = (int)unit;
-    text_format(text, sizeof text, "%02" PRId64 ":%02" PRId64 ":%02" PRId64, seconds / 3600,
-                seconds / 60 % 60, seconds % 60);
-    if (!buffer_append(out, text, strlen(text)) || fraction == 0) return fraction == 0;
-    while (digits > 3 && fraction % 1000 == 0) {
-        fraction /= 1000;
-        digits -= 3;
-    }
-    text_format(text, sizeof text, ".%0*" PRId64, digits, fraction);
-    return buffer_append(out, text, strlen(text));
+    assert(seconds < 100 * 3600);
+    text_put_digits(text, (uint64_t)seconds / 3600, 2);
+    text_put_digits(text + 3, (uint64_t)seconds / 60 % 60, 2);
+    text_put_digits(text + 6, (uint64_t)seconds % 60, 2);
+    text[2] = text[5] = ':';
+    if (fraction == 0) return buffer_append(out, text, 8);
+    for (; digits > 3 && fraction % 1000 == 0; digits -= 3) fraction /= 1000;
+    text[8] = '.';
+    text_put_digits(text + 9, (uint64_t)fraction, (uint32_t)digits);
+    return buffer_append(out, text, 9 + (size_t)digits);
 }
 
 static bool append_timestamp(struct buffer *out, int64_t units, enum arrow_unit unit, bool zoned)
@@ -690,11 +679,16 @@ static bool append_number(const struct arrow_field *f, const struct ArrowArray *
     }
     case ARROW_U64: {
         char text[TEXT_NUMBER_MAX];
-        text_format(text, sizeof text, "%" PRIu64, ((const uint64_t *)data)[at]);
-        return buffer_append(out, text, strlen(text));
+        return buffer_append(out, text, text_format_u64(text, ((const uint64_t *)data)[at]));
     }
-    case ARROW_F16:
-    case ARROW_F32: return append_float(out, arrow_f64(f, a, row), f->type == ARROW_F16);
+    case ARROW_F16: {
+        char text[TEXT_NUMBER_MAX];
+        return buffer_append(out, text, text_format_f16(text, arrow_f64(f, a, row)));
+    }
+    case ARROW_F32: {
+        char text[TEXT_NUMBER_MAX];
+        return buffer_append(out, text, text_format_f32(text, ((const float *)data)[at]));
+    }
     case ARROW_F64: {
         char text[TEXT_NUMBER_MAX];
         return buffer_append(out, text, text_format_f64(text, ((const double *)data)[at]));
