@@ -27,12 +27,34 @@ void column_origin_set(struct column_origin *o, const struct split_piece *piece,
                                       .piece = piece};
 }
 
+/* Where the values of a column come from, in the array that is read. */
+enum value_kind {
+    VALUE_EMPTY,    /* always null, or the file has no such column */
+    VALUE_CONSTANT, /* of the file's directories */
+    VALUE_NUMBER,   /* arrow_put_number */
+    VALUE_BYTES,    /* with offsets of 32 bits */
+    VALUE_ANY       /* by arrow_append_text: dictionaries, runs, views, nested values */
+};
+
+struct value_source {
+    enum value_kind kind;
+    uint32_t field; /* of the row */
+    const struct arrow_field *type;
+    const struct ArrowArray *array;
+    const uint8_t *validity; /* of NUMBER and BYTES; NULL: none is null */
+    struct glint_slice constant;
+    bool check; /* whether a text may have bytes that rows cannot hold */
+};
+
 struct row_writer {
     struct glint_task *task;
     struct column_reader reader;
     enum flow (*push)(void *arg, const struct glint_batch *rows);
     void *arg;
     struct buffer bytes;
+    struct value_source *sources; /* by column of the layout */
+    uint32_t source_capacity;
+    bool nulls; /* null is not an empty field */
     uint32_t rows;
     uint64_t first_row; /* of the batch, in the file */
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
@@ -62,33 +84,91 @@ static enum flow flush_rows(struct row_writer *w)
     return flow;
 }
 
-static bool append_byte(struct buffer *out, uint8_t byte)
+/* Whether any of the texts of an array has a separator or null's byte. */
+static bool may_have_special_bytes(const struct value_source *v)
 {
-    return buffer_append(out, &byte, 1);
+    assert(v->kind == VALUE_BYTES);
+    const int32_t *offsets = (const int32_t *)v->array->buffers[1] + v->array->offset;
+    const uint64_t size = (uint64_t)(offsets[v->array->length] - offsets[0]);
+    if (size == 0) return false;
+    const uint8_t *data = (const uint8_t *)v->array->buffers[2] + offsets[0];
+    return memchr(data, CSV_SEPARATOR, size) != NULL || memchr(data, ROW_NULL, size) != NULL;
 }
 
-/* Appends one value. Returns 0 or a code. */
-static int append_value(struct row_writer *w, uint32_t column, int64_t row)
+static void resolve_source(struct row_writer *w, uint32_t column, struct value_source *v)
+{
+    const struct partition_column *constant = column_reader_constant(&w->reader, column);
+    *v = (struct value_source){.kind = VALUE_EMPTY};
+    v->field = column_reader_piece(&w->reader)->layout->columns[column].field;
+    v->array = column_reader_column(&w->reader, column, &v->type);
+    if (constant != NULL && !constant->null) {
+        v->kind = VALUE_CONSTANT;
+        v->constant = constant->value;
+        v->check = true;
+        return;
+    }
+    if (v->array == NULL || v->type->type == ARROW_NULL) return;
+    const bool plain = v->type->dictionary == NULL;
+    v->kind = plain && v->type->type <= ARROW_DURATION ? VALUE_NUMBER : VALUE_ANY;
+    if (plain && (v->type->type == ARROW_UTF8 || v->type->type == ARROW_BINARY) &&
+        v->array->length > 0)
+        v->kind = VALUE_BYTES;
+    v->check = v->kind == VALUE_BYTES ? may_have_special_bytes(v) : arrow_is_bytes(v->type);
+    if (v->kind != VALUE_ANY) v->validity = v->array->buffers[0];
+}
+
+/* Resolves the columns of the array that has been read. Returns false when out of memory. */
+static bool resolve_sources(struct row_writer *w, const struct row_layout *layout)
+{
+    if (layout->count > w->source_capacity) {
+        w->sources = task_alloc(w->task, layout->count * sizeof *w->sources);
+        if (w->sources == NULL) return false;
+        w->source_capacity = layout->count;
+    }
+    w->nulls = column_reader_piece(&w->reader)->nulls.data != NULL;
+    for (uint32_t i = 0; i < layout->count; i++) resolve_source(w, i, &w->sources[i]);
+    return true;
+}
+
+static bool is_source_null(const struct value_source *v, int64_t row)
+{
+    const int64_t at = v->array->offset + row;
+    if (v->kind == VALUE_ANY) return arrow_is_null(v->type, v->array, row);
+    return v->validity != NULL && (v->validity[at / 8] >> at % 8 & 1) == 0;
+}
+
+/* Appends a value that is not null. Returns false when out of memory. */
+static bool append_source(struct buffer *out, const struct value_source *v, int64_t row)
+{
+    struct glint_slice text = v->constant;
+    if (v->kind == VALUE_ANY) return arrow_append_text(v->type, v->array, row, out);
+    if (v->kind == VALUE_NUMBER) {
+        if (!buffer_reserve(out, ARROW_NUMBER_TEXT_MAX)) return false;
+        out->size += arrow_put_number(v->type, v->array, row, (char *)out->data + out->size);
+        return true;
+    }
+    if (v->kind == VALUE_BYTES) {
+        const int32_t *offsets = (const int32_t *)v->array->buffers[1] + v->array->offset + row;
+        text.size = (uint64_t)(offsets[1] - offsets[0]);
+        if (text.size > 0) text.data = (const uint8_t *)v->array->buffers[2] + offsets[0];
+    }
+    return buffer_append(out, text.data, text.size);
+}
+
+/* Appends one value. Returns 0, 1 if rows of text cannot hold it, or a code. */
+static int append_value(struct row_writer *w, const struct value_source *v, int64_t row)
 {
     assert(row < w->reader.array.length);
-    const struct arrow_field *field;
-    const struct ArrowArray *array = column_reader_column(&w->reader, column, &field);
-    const bool nulls = column_reader_piece(&w->reader)->nulls.data != NULL;
-    const struct partition_column *constant = column_reader_constant(&w->reader, column);
     const uint64_t from = w->bytes.size;
-    if (constant != NULL && !constant->null) {
-        if (!buffer_append(&w->bytes, constant->value.data, constant->value.size))
-            return error_no_memory(&w->task->error);
-    } else if (array == NULL || arrow_is_null(field, array, row)) {
-        return !nulls || append_byte(&w->bytes, ROW_NULL) ? 0 : error_no_memory(&w->task->error);
-    } else if (!arrow_append_text(field, array, row, &w->bytes)) {
-        return error_no_memory(&w->task->error);
+    if (v->kind == VALUE_EMPTY || (v->kind != VALUE_CONSTANT && is_source_null(v, row))) {
+        if (w->nulls) w->bytes.data[w->bytes.size++] = ROW_NULL;
+        return 0;
     }
+    if (!append_source(&w->bytes, v, row)) return error_no_memory(&w->task->error);
     const uint64_t size = w->bytes.size - from;
+    if (!v->check || size == 0) return 0;
     const uint8_t *text = w->bytes.data + from;
-    if (size == 0 || (constant == NULL && !arrow_is_bytes(field))) return 0;
-    const bool bad = memchr(text, CSV_SEPARATOR, size) != NULL || (size == 1 && *text == ROW_NULL);
-    return bad ? 1 : 0;
+    return memchr(text, CSV_SEPARATOR, size) != NULL || (size == 1 && *text == ROW_NULL);
 }
 
 /* Reports a value that rows of text cannot hold. Returns 0 if the row is left out, or a code. */
@@ -111,10 +191,10 @@ static int append_row(struct row_writer *w, const struct row_layout *layout, int
     const uint64_t from = w->bytes.size;
     uint32_t next = 0;
     for (uint32_t field = 0; field < layout->fields; field++) {
-        if (field > 0 && !append_byte(&w->bytes, CSV_SEPARATOR))
-            return error_no_memory(&w->task->error);
-        if (next == layout->count || layout->columns[next].field != field) continue;
-        int r = append_value(w, next++, row);
+        if (!buffer_reserve(&w->bytes, 2)) return error_no_memory(&w->task->error);
+        if (field > 0) w->bytes.data[w->bytes.size++] = CSV_SEPARATOR;
+        if (next == layout->count || w->sources[next].field != field) continue;
+        int r = append_value(w, &w->sources[next++], row);
         if (r > 0) {
             r = report_bad_value(w, next - 1, w->reader.first_row + (uint64_t)row);
             w->bytes.size = from;
@@ -130,6 +210,7 @@ static enum flow write_rows(struct row_writer *w)
     assert(w->rows == 0 && w->bytes.size == 0);
     const struct row_layout *layout = column_reader_piece(&w->reader)->layout;
     enum flow flow = FLOW_MORE;
+    if (!resolve_sources(w, layout)) return FLOW_FAIL;
     for (int64_t row = 0; flow == FLOW_MORE && row < w->reader.array.length; row++) {
         const uint64_t from = w->bytes.size;
         const int r = append_row(w, layout, row);

@@ -15,14 +15,14 @@ static size_t size_written(const char *out, std::to_chars_result result)
 
 size_t number_shortest_f64(char *out, double value)
 {
-    return size_written(out, std::to_chars(out, out + NUMBER_SCIENTIFIC_MAX, value,
-                                           std::chars_format::scientific));
+    return size_written(
+        out, std::to_chars(out, out + NUMBER_SCIENTIFIC_MAX, value, std::chars_format::scientific));
 }
 
 size_t number_shortest_f32(char *out, float value)
 {
-    return size_written(out, std::to_chars(out, out + NUMBER_SCIENTIFIC_MAX, value,
-                                           std::chars_format::scientific));
+    return size_written(
+        out, std::to_chars(out, out + NUMBER_SCIENTIFIC_MAX, value, std::chars_format::scientific));
 }
 
 size_t number_rounded_f64(char *out, double value, int digits)

@@ -25,7 +25,8 @@ size_t text_format_f64(char *out, double value);
 /* The shortest text that is nearest to the same float, or, for a `value` that a half has, half. */
 size_t text_format_f32(char *out, float value);
 size_t text_format_f16(char *out, double value);
-/* The digits of text_format_f64 formatted as in Java (Double.toString): 0.5, 1.0E-5, 1.0E7, Infinity, NaN. */
+/* The digits of text_format_f64 formatted as in Java (Double.toString): 0.5, 1.0E-5, 1.0E7,
+ * Infinity, NaN. */
 size_t text_format_f64_java(char *out, double value);
 /* Returns 0..15; -1: not a hexadecimal digit. */
 static inline int text_hex_digit(uint8_t c)

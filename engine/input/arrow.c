@@ -5,7 +5,6 @@
 #include "engine/base/text.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -544,19 +543,15 @@ double arrow_f64(const struct arrow_field *f, const struct ArrowArray *a, int64_
 
 /* ---- Text */
 
-static bool append_i64(struct buffer *out, int64_t value)
-{
-    char text[TEXT_NUMBER_MAX];
-    return buffer_append(out, text, text_format_i64(text, value));
-}
+/* Functions put_... write at most ARROW_NUMBER_TEXT_MAX bytes and return how many. */
 
 /* Two's complement, little-endian, as decimal digits. */
 #define DECIMAL_WORDS 8
-static bool append_decimal(struct buffer *out, const uint8_t *bytes, uint32_t width, int32_t scale)
+static size_t put_decimal(char *text, const uint8_t *bytes, uint32_t width, int32_t scale)
 {
     assert(width <= sizeof(uint32_t[DECIMAL_WORDS]) && scale <= 76);
     uint32_t words[DECIMAL_WORDS];
-    char digits[2 * 80], text[4 * 80];
+    char digits[2 * 80];
     size_t count = 0, size = 0;
     const uint32_t n = width / 4;
     memcpy(words, bytes, width);
@@ -586,14 +581,14 @@ static bool append_decimal(struct buffer *out, const uint8_t *bytes, uint32_t wi
         if (scale > 0 && count == (size_t)scale) text[size++] = '.';
     }
     for (int32_t zeros = scale; zeros < 0; zeros++) text[size++] = '0';
-    return buffer_append(out, text, size);
+    assert(size <= ARROW_NUMBER_TEXT_MAX);
+    return size;
 }
 
 /* Days since 1970 to a date of the proleptic Gregorian calendar; years beyond 9999 have a sign, as
  * ISO 8601 says. */
-static bool append_date(struct buffer *out, int64_t days)
+static size_t put_date(char *text, int64_t days)
 {
-    char text[48];
     const int64_t shifted = days + 719468; /* from 0000-03-01 */
     const int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
     const int64_t day_of_era = shifted - era * 146097;
@@ -618,7 +613,7 @@ static bool append_date(struct buffer *out, int64_t days)
     text[n] = text[n + 3] = '-';
     text_put_digits(text + n + 1, (uint64_t)month, 2);
     text_put_digits(text + n + 4, (uint64_t)day, 2);
-    return buffer_append(out, text, n + 6);
+    return n + 6;
 }
 
 static int64_t units_per_second(enum arrow_unit unit)
@@ -629,10 +624,9 @@ static int64_t units_per_second(enum arrow_unit unit)
 }
 
 /* Units since midnight; fractions of a second only if there are any. */
-static bool append_time(struct buffer *out, int64_t units, enum arrow_unit unit)
+static size_t put_time(char *text, int64_t units, enum arrow_unit unit)
 {
     assert(units >= 0);
-    char text[64];
     const int64_t per_second = units_per_second(unit), seconds = units / per_second;
     int64_t fraction = units % per_second;
     int digits = (int)unit;
@@ -641,14 +635,14 @@ static bool append_time(struct buffer *out, int64_t units, enum arrow_unit unit)
     text_put_digits(text + 3, (uint64_t)seconds / 60 % 60, 2);
     text_put_digits(text + 6, (uint64_t)seconds % 60, 2);
     text[2] = text[5] = ':';
-    if (fraction == 0) return buffer_append(out, text, 8);
+    if (fraction == 0) return 8;
     for (; digits > 3 && fraction % 1000 == 0; digits -= 3) fraction /= 1000;
     text[8] = '.';
     text_put_digits(text + 9, (uint64_t)fraction, (uint32_t)digits);
-    return buffer_append(out, text, 9 + (size_t)digits);
+    return 9 + (size_t)digits;
 }
 
-static bool append_timestamp(struct buffer *out, int64_t units, enum arrow_unit unit, bool zoned)
+static size_t put_timestamp(char *text, int64_t units, enum arrow_unit unit, bool zoned)
 {
     const int64_t per_day = units_per_second(unit) * 86400;
     int64_t days = units / per_day, rest = units % per_day;
@@ -656,57 +650,61 @@ static bool append_timestamp(struct buffer *out, int64_t units, enum arrow_unit 
         rest += per_day;
         days--;
     }
-    return append_date(out, days) && buffer_append(out, "T", 1) && append_time(out, rest, unit) &&
-           (!zoned || buffer_append(out, "Z", 1));
+    size_t n = put_date(text, days);
+    text[n++] = 'T';
+    n += put_time(text + n, rest, unit);
+    if (zoned) text[n++] = 'Z';
+    return n;
 }
 
-static bool append_duration_or_time(const struct arrow_field *f, int64_t value, struct buffer *out)
+static size_t put_duration_or_time(char *text, const struct arrow_field *f, int64_t value)
 {
     const bool in_day = value >= 0 && value < units_per_second(f->unit) * 86400;
-    if (f->type == ARROW_DURATION || !in_day) return append_i64(out, value);
-    return append_time(out, value, f->unit);
+    if (f->type == ARROW_DURATION || !in_day) return text_format_i64(text, value);
+    return put_time(text, value, f->unit);
+}
+
+static size_t put_bool(char *text, bool value)
+{
+    memcpy(text, value ? "true" : "false", 5);
+    return value ? 4 : 5;
+}
+
+size_t arrow_put_number(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
+                        char *text)
+{
+    static_assert(ARROW_NUMBER_TEXT_MAX >= TEXT_NUMBER_MAX, "a number with its NUL");
+    const void *data = a->buffers[1];
+    const int64_t at = a->offset + row;
+    assert(f->type > ARROW_NULL && f->type <= ARROW_DURATION && f->dictionary == NULL);
+    switch (f->type) {
+    case ARROW_BOOL: return put_bool(text, (((const uint8_t *)data)[at / 8] >> at % 8 & 1) != 0);
+    case ARROW_U64: return text_format_u64(text, ((const uint64_t *)data)[at]);
+    case ARROW_F16: return text_format_f16(text, arrow_f64(f, a, row));
+    case ARROW_F32: return text_format_f32(text, ((const float *)data)[at]);
+    case ARROW_F64: return text_format_f64(text, ((const double *)data)[at]);
+    case ARROW_DECIMAL:
+        return put_decimal(text, (const uint8_t *)data + at * f->width, f->width, f->scale);
+    case ARROW_DATE32: return put_date(text, ((const int32_t *)data)[at]);
+    case ARROW_DATE64: {
+        const int64_t ms = ((const int64_t *)data)[at], day = 86400000;
+        return put_date(text, ms / day - (ms % day < 0));
+    }
+    case ARROW_TIMESTAMP:
+        return put_timestamp(text, ((const int64_t *)data)[at], f->unit, f->zoned);
+    case ARROW_TIME32: return put_duration_or_time(text, f, ((const int32_t *)data)[at]);
+    case ARROW_TIME64:
+    case ARROW_DURATION: return put_duration_or_time(text, f, ((const int64_t *)data)[at]);
+    default: return text_format_i64(text, load_integer(f->type, data, at));
+    }
 }
 
 static bool append_number(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
                           struct buffer *out)
 {
-    const void *data = a->buffers[1];
-    const int64_t at = a->offset + row;
-    switch (f->type) {
-    case ARROW_BOOL: {
-        const bool value = (((const uint8_t *)data)[at / 8] >> at % 8 & 1) != 0;
-        return buffer_append(out, value ? "true" : "false", value ? 4 : 5);
-    }
-    case ARROW_U64: {
-        char text[TEXT_NUMBER_MAX];
-        return buffer_append(out, text, text_format_u64(text, ((const uint64_t *)data)[at]));
-    }
-    case ARROW_F16: {
-        char text[TEXT_NUMBER_MAX];
-        return buffer_append(out, text, text_format_f16(text, arrow_f64(f, a, row)));
-    }
-    case ARROW_F32: {
-        char text[TEXT_NUMBER_MAX];
-        return buffer_append(out, text, text_format_f32(text, ((const float *)data)[at]));
-    }
-    case ARROW_F64: {
-        char text[TEXT_NUMBER_MAX];
-        return buffer_append(out, text, text_format_f64(text, ((const double *)data)[at]));
-    }
-    case ARROW_DECIMAL:
-        return append_decimal(out, (const uint8_t *)data + at * f->width, f->width, f->scale);
-    case ARROW_DATE32: return append_date(out, ((const int32_t *)data)[at]);
-    case ARROW_DATE64: {
-        const int64_t ms = ((const int64_t *)data)[at], day = 86400000;
-        return append_date(out, ms / day - (ms % day < 0));
-    }
-    case ARROW_TIMESTAMP:
-        return append_timestamp(out, ((const int64_t *)data)[at], f->unit, f->zoned);
-    case ARROW_TIME32: return append_duration_or_time(f, ((const int32_t *)data)[at], out);
-    case ARROW_TIME64:
-    case ARROW_DURATION: return append_duration_or_time(f, ((const int64_t *)data)[at], out);
-    default: return append_i64(out, load_integer(f->type, data, at));
-    }
+    if (!buffer_reserve(out, ARROW_NUMBER_TEXT_MAX)) return false;
+    out->size += arrow_put_number(f, a, row, (char *)out->data + out->size);
+    return true;
 }
 
 static bool append_json(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,

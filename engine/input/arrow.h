@@ -110,6 +110,12 @@ int64_t arrow_i64(const struct arrow_field *field, const struct ArrowArray *arra
 bool arrow_is_f64(const struct arrow_field *field);
 double arrow_f64(const struct arrow_field *field, const struct ArrowArray *array, int64_t row);
 
+#define ARROW_NUMBER_TEXT_MAX 192u
+
+/* Writes the text that arrow_append_text appends, of a value of a type from BOOL to DURATION,
+ * without a dictionary. `text` has ARROW_NUMBER_TEXT_MAX bytes. Returns the size. */
+size_t arrow_put_number(const struct arrow_field *field, const struct ArrowArray *array,
+                        int64_t row, char *text);
 /* Appends the text of a value that is not null: integers and decimals in decimal, a float as the
  * shortest text that parses to it, true and false, dates and times by ISO 8601 (a timestamp of a
  * time zone in UTC, with Z), a duration as its number of units, text and bytes as they are, lists,

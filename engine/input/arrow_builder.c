@@ -80,9 +80,14 @@ static bool put_wide_digits(const uint8_t *p, uint64_t size, bool negative, uint
 /* Reads up to 38 digits. Returns false if there are other bytes, or more digits. */
 static bool parse_digits(const uint8_t *p, uint64_t size, unsigned __int128 *out)
 {
-    unsigned __int128 value = 0;
+    uint64_t first = 0, i = 0;
     if (size == 0 || size > 38) return false;
-    for (uint64_t i = 0; i < size; i++) {
+    for (; i < size && i < 19; i++) { /* as many fit 64 bits */
+        if (p[i] < '0' || p[i] > '9') return false;
+        first = first * 10 + (p[i] - '0');
+    }
+    unsigned __int128 value = first;
+    for (; i < size; i++) {
         if (p[i] < '0' || p[i] > '9') return false;
         value = value * 10 + (p[i] - '0');
     }
@@ -101,16 +106,18 @@ static bool cut_sign(struct glint_slice *text)
 static const char *put_integer(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
                                uint32_t size)
 {
-    const uint32_t bits = 8 * size;
+    static const char out_of_range[] = "it is out of the range of its column's type";
     const bool is_signed = f->type == ARROW_DURATION || (f->type - ARROW_I8) % 2 == 0;
     const bool negative = cut_sign(&text);
-    unsigned __int128 magnitude;
-    if (!parse_digits(text.data, text.size, &magnitude)) return "it is not an integer";
-    const unsigned __int128 one = 1;
-    const unsigned __int128 most = (one << (bits - is_signed)) - 1 + (negative && is_signed);
-    if (magnitude > most || (negative && !is_signed && magnitude > 0))
-        return "it is out of the range of its column's type";
-    const uint64_t value = (uint64_t)(negative ? -magnitude : magnitude);
+    unsigned __int128 wide;
+    assert(size > 0 && size <= 8);
+    if (!parse_digits(text.data, text.size, &wide)) return "it is not an integer";
+    const uint64_t magnitude = (uint64_t)wide;
+    if (magnitude != wide || (negative && !is_signed && magnitude > 0)) return out_of_range;
+    const uint64_t most =
+        (UINT64_MAX >> (64 - 8 * size + is_signed)) + (negative && is_signed ? 1 : 0);
+    if (magnitude > most) return out_of_range;
+    const uint64_t value = negative ? 0 - magnitude : magnitude;
     memcpy(out, &value, size); /* little-endian, as Arrow's buffers */
     return NULL;
 }
@@ -151,14 +158,15 @@ static const char *put_float(const struct arrow_field *f, struct glint_slice tex
     double value;
     if (!parse_float(text, &value)) return "it is not a number";
     /* The shortest text of a float or a half, read as a double, is nearest to it. */
-    const float small = (float)value;
-    const uint16_t half = half_of_double(value);
-    if (f->type == ARROW_F16)
+    if (f->type == ARROW_F16) {
+        const uint16_t half = half_of_double(value);
         memcpy(out, &half, sizeof half);
-    else if (f->type == ARROW_F32)
+    } else if (f->type == ARROW_F32) {
+        const float small = (float)value;
         memcpy(out, &small, sizeof small);
-    else
+    } else {
         memcpy(out, &value, sizeof value);
+    }
     return NULL;
 }
 
@@ -339,6 +347,23 @@ static bool append_bit(struct buffer *bits, int64_t row, bool set)
     return true;
 }
 
+/* A bitmap is made with the first null: most columns have none. */
+static bool append_validity(struct arrow_builder *b, bool valid)
+{
+    if (valid && b->nulls == 0) return true;
+    const uint64_t size = ((uint64_t)b->rows + 7) / 8;
+    if (b->nulls == 0 && size > 0) {
+        assert(b->validity.size == 0);
+        if (!buffer_reserve(&b->validity, size)) return false;
+        memset(b->validity.data, 0xff, size);
+        if (b->rows % 8 != 0) b->validity.data[size - 1] = (uint8_t)((1 << b->rows % 8) - 1);
+        b->validity.size = size;
+    }
+    if (!append_bit(&b->validity, b->rows, valid)) return false;
+    b->nulls += !valid;
+    return true;
+}
+
 static const char *append_bool(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
 {
     const bool yes = text.size == 4 && memcmp(text.data, "true", 4) == 0;
@@ -348,24 +373,45 @@ static const char *append_bool(struct arrow_builder *b, struct glint_slice text,
     return NULL;
 }
 
-/* Offsets have 64 bits for large types, else 32. */
+/* Offsets have 64 bits for large types, else 32. There is room for one. */
+static void put_offset(struct arrow_builder *b, uint64_t offset)
+{
+    const uint32_t small = (uint32_t)offset;
+    const uint32_t size = arrow_has_large_offsets(b->field->type) ? sizeof offset : sizeof small;
+    assert(b->offsets.capacity - b->offsets.size >= size);
+    if (size == sizeof offset)
+        memcpy(b->offsets.data + b->offsets.size, &offset, sizeof offset);
+    else
+        memcpy(b->offsets.data + b->offsets.size, &small, sizeof small);
+    b->offsets.size += size;
+}
+
+/* Appends the end of a row's value, after that of no rows. */
 static bool append_offset(struct arrow_builder *b, uint64_t offset)
 {
-    const int32_t small = (int32_t)offset;
-    return arrow_has_large_offsets(b->field->type)
-               ? buffer_append(&b->offsets, &offset, sizeof offset)
-               : buffer_append(&b->offsets, &small, sizeof small);
+    assert((b->rows == 0) == (b->offsets.size == 0));
+    if (b->rows == 0 && !buffer_reserve(&b->offsets, b->expected_offsets)) return false;
+    if (!buffer_reserve(&b->offsets, 2 * sizeof offset)) return false;
+    if (b->rows == 0) put_offset(b, 0);
+    put_offset(b, offset);
+    return true;
+}
+
+static bool reserve_values(struct arrow_builder *b, uint64_t size)
+{
+    if (b->values.size == 0 && !buffer_reserve(&b->values, b->expected_values)) return false;
+    return buffer_reserve(&b->values, size);
 }
 
 static const char too_many_values[] = "a column has too many values";
 
 static const char *append_bytes(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
 {
-    assert((b->rows == 0) == (b->offsets.size == 0));
     if (b->values.size + text.size > INT32_MAX) return "a column has too many bytes";
-    *no_memory = (b->rows == 0 && !append_offset(b, 0)) ||
-                 (text.size > 0 && !buffer_append(&b->values, text.data, text.size)) ||
-                 !append_offset(b, b->values.size);
+    *no_memory = !reserve_values(b, text.size) || !append_offset(b, b->values.size + text.size);
+    if (*no_memory) return NULL;
+    if (text.size > 0) memcpy(b->values.data + b->values.size, text.data, text.size);
+    b->values.size += text.size;
     return NULL;
 }
 
@@ -373,7 +419,7 @@ static const char *append_fixed(struct arrow_builder *b, struct glint_slice text
 {
     const uint32_t size = b->value_bytes;
     assert(b->values.size == (uint64_t)b->rows * size);
-    *no_memory = !buffer_reserve(&b->values, size);
+    *no_memory = !reserve_values(b, size);
     if (*no_memory) return NULL;
     uint8_t *out = b->values.data + b->values.size;
     const char *problem = NULL;
@@ -394,10 +440,9 @@ static const char *append_scalar(struct arrow_builder *b, struct glint_slice tex
                           : arrow_has_byte_offsets(type) ? append_bytes(b, text, out_no_memory)
                                                          : append_fixed(b, text, out_no_memory);
     if (problem != NULL) return problem;
-    if (!*out_no_memory) *out_no_memory = !append_bit(&b->validity, b->rows, text.data != NULL);
+    if (!*out_no_memory) *out_no_memory = !append_validity(b, text.data != NULL);
     if (*out_no_memory) return "out of memory";
     b->rows++;
-    b->nulls += text.data == NULL;
     return NULL;
 }
 
@@ -431,13 +476,11 @@ static const char *end_nested(struct arrow_builder *b, struct nested_text *t, bo
 {
     const enum arrow_type type = b->field->type;
     assert(type >= ARROW_LIST && b->children != NULL);
-    t->no_memory = !append_bit(&b->validity, b->rows, valid);
+    t->no_memory = !append_validity(b, valid);
     if (!t->no_memory && (type == ARROW_LIST || type == ARROW_LARGE_LIST || type == ARROW_MAP))
-        t->no_memory = (b->rows == 0 && !append_offset(b, 0)) ||
-                       !append_offset(b, (uint64_t)b->children[0].rows);
+        t->no_memory = !append_offset(b, (uint64_t)b->children[0].rows);
     if (t->no_memory) return "out of memory";
     b->rows++;
-    b->nulls += !valid;
     return NULL;
 }
 
@@ -611,7 +654,11 @@ static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
                                .children = c->children,
                                .release = release_column,
                                .private_data = c};
-    *b = (struct arrow_builder){.field = f, .value_bytes = b->value_bytes, .children = b->children};
+    *b = (struct arrow_builder){.field = f,
+                                .value_bytes = b->value_bytes,
+                                .expected_offsets = b->offsets.size,
+                                .expected_values = b->values.size,
+                                .children = b->children};
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->child_count; i++)
         ok = finish_column(&b->children[i], &c->arrays[i]);

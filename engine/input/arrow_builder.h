@@ -10,8 +10,9 @@ struct arrow_builder {
     const struct arrow_field *field; /* of a type that can be built; borrowed */
     uint32_t value_bytes;            /* in `values`; 0: not of one size, or bits */
     int64_t rows, nulls;
-    struct buffer validity, offsets, values;
-    struct arrow_builder *children; /* as many as the field has */
+    struct buffer validity, offsets, values;    /* without nulls, no validity */
+    uint64_t expected_offsets, expected_values; /* bytes, as of the last array */
+    struct arrow_builder *children;             /* as many as the field has */
 };
 
 /* Makes an empty one. Call arrow_builder_fini in any case. Returns false when out of memory. */
