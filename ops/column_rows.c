@@ -58,6 +58,8 @@ struct row_writer {
     uint32_t rows;
     uint64_t first_row; /* of the batch, in the file */
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+    uint32_t number[BATCH_ROWS_MAX]; /* of the row, from first_row on: rows may be skipped */
+    uint8_t keep[BATCH_ROWS_MAX];    /* of the rows that are next in the array */
     struct column_origin origin;
 };
 
@@ -75,6 +77,7 @@ static enum flow flush_rows(struct row_writer *w)
                                           .end = alone ? NULL : w->end}};
     column_origin_set(&w->origin, column_reader_piece(&w->reader), w->first_row, &batch.value,
                       w->rows);
+    w->origin.origin.row_offset = w->number;
     batch.origin = &w->origin.origin;
     w->task->origin = batch.origin;
     const enum flow flow = w->push(w->arg, &batch);
@@ -205,13 +208,53 @@ static int append_row(struct row_writer *w, const struct row_layout *layout, int
     return 1;
 }
 
+/* The column that tells which rows are needed (glint_skip_rows); NULL: all rows are made, also to
+ * find those that are bad. */
+static const struct value_source *find_skip_source(const struct row_writer *w,
+                                                   const struct row_layout *layout)
+{
+    const struct value_source *found = NULL;
+    bool check = false;
+    for (uint32_t i = 0; w->task->row_skip.keep != NULL && i < layout->count; i++) {
+        const struct value_source *v = &w->sources[i];
+        if (v->kind == VALUE_BYTES && v->field == w->task->row_skip.column) found = v;
+        check |= v->check;
+    }
+    return check ? NULL : found;
+}
+
+/* Sets `keep` of the next rows of the array, from `row` on. Rows without a value are kept. Returns
+ * 0 or a code. */
+static int choose_rows(struct row_writer *w, const struct value_source *v, int64_t row)
+{
+    const int64_t rest = w->reader.array.length - row;
+    const uint32_t rows = rest < BATCH_ROWS_MAX ? (uint32_t)rest : BATCH_ROWS_MAX;
+    const uint32_t *offsets = (const uint32_t *)v->array->buffers[1] + v->array->offset + row;
+    static const uint8_t none[1];
+    const struct row_skip *skip = &w->task->row_skip;
+    const struct glint_column values = {.type = GLINT_TEXT,
+                                        .base = offsets[rows] > 0 ? v->array->buffers[2] : none,
+                                        .size = offsets[rows],
+                                        .start = offsets,
+                                        .end = offsets + 1};
+    assert(v->kind == VALUE_BYTES && rows > 0);
+    const int e = skip->keep(w->task, skip->state, &values, rows, w->keep);
+    for (uint32_t i = 0; i < rows; i++)
+        if (offsets[i + 1] == offsets[i] || is_source_null(v, row + i)) w->keep[i] = 1;
+    return e;
+}
+
 static enum flow write_rows(struct row_writer *w)
 {
     assert(w->rows == 0 && w->bytes.size == 0);
     const struct row_layout *layout = column_reader_piece(&w->reader)->layout;
     enum flow flow = FLOW_MORE;
     if (!resolve_sources(w, layout)) return FLOW_FAIL;
+    const struct value_source *skip = find_skip_source(w, layout);
     for (int64_t row = 0; flow == FLOW_MORE && row < w->reader.array.length; row++) {
+        if (skip != NULL && row % BATCH_ROWS_MAX == 0 && choose_rows(w, skip, row) != 0)
+            return FLOW_FAIL;
+        if (skip != NULL && w->keep[row % BATCH_ROWS_MAX] == 0) continue;
         const uint64_t from = w->bytes.size;
         const int r = append_row(w, layout, row);
         if (r < 0) return FLOW_FAIL;
@@ -219,7 +262,7 @@ static enum flow write_rows(struct row_writer *w)
         if (r == 0 || w->rows == BATCH_ROWS_MAX ||
             (w->rows > 0 && w->bytes.size > BATCH_BYTES_MAX)) {
             w->bytes.size = from;
-            flow = flush_rows(w); /* rows of a batch follow each other in the file */
+            flow = flush_rows(w);
             if (r == 0 || flow != FLOW_MORE) continue;
             if (!buffer_reserve(&w->bytes, size)) {
                 error_no_memory(&w->task->error);
@@ -228,7 +271,9 @@ static enum flow write_rows(struct row_writer *w)
             memmove(w->bytes.data, w->bytes.data + from, size);
             w->bytes.size = size;
         }
-        if (w->rows == 0) w->first_row = w->reader.first_row + (uint64_t)row;
+        const uint64_t number = w->reader.first_row + (uint64_t)row;
+        if (w->rows == 0) w->first_row = number;
+        w->number[w->rows] = (uint32_t)(number - w->first_row);
         w->start[w->rows] = (uint32_t)(w->bytes.size - size);
         w->end[w->rows++] = (uint32_t)w->bytes.size;
     }

@@ -26,7 +26,8 @@ static int prepare_sort_bounds(struct glint_rdd *rdd)
     /* One range needs no bounds, so the input is not read twice. */
     if (rdd->partitions <= 1 || in->partitions == 0) return 0;
     struct key_sample s = {.weights = NULL};
-    int r = key_sample_collect(in, sample_keys_per_map(rdd->partitions, in->partitions), &s);
+    int r = key_sample_collect(rdd->sample != NULL ? rdd->sample : in,
+                               sample_keys_per_map(rdd->partitions, in->partitions), &s);
     if (r == 0)
         r = key_sample_choose_bounds(rdd, &s, rdd->partitions, &rdd->dependency.bounds,
                                      &rdd->dependency.bound_count);
@@ -49,6 +50,19 @@ struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL) out->prepare = prepare_sort_bounds;
     return out;
+}
+
+struct glint_rdd *glint_with_sample(struct glint_rdd *sorted, struct glint_rdd *keys)
+{
+    if (sorted == NULL || keys == NULL) return rdd_fail_null("withSample");
+    if (rdd_check_usable(sorted, "withSample") != 0 || rdd_check_usable(keys, "withSample") != 0)
+        return NULL;
+    if (sorted->op != &op_sort_by_key || sorted->sample != NULL || sorted->counted ||
+        keys->schema.key != sorted->schema.key)
+        return rdd_fail(sorted, GLINT_E_PLAN_TYPE,
+                        "withSample needs a sortByKey without a sample, and its keys");
+    sorted->sample = rdd_ref(keys);
+    return sorted;
 }
 
 const struct op op_sort_by_key = {.name = "sortByKey", .kind = OP_WIDE};

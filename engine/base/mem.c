@@ -423,10 +423,9 @@ void arena_fini(struct arena *a)
 /* From this size on a buffer grows by a quarter: doubling would waste too much memory. */
 #define BUFFER_LARGE_BYTES (8 * MIB)
 
-bool buffer_reserve(struct buffer *b, uint64_t extra)
+bool buffer_grow(struct buffer *b, uint64_t extra)
 {
-    assert(b->size <= b->capacity);
-    if (extra <= b->capacity - b->size) return true;
+    assert(b->size <= b->capacity && extra > b->capacity - b->size);
     if (extra > BLOCK_BYTES_MAX) return false;
     uint64_t more = b->capacity < BUFFER_LARGE_BYTES ? b->capacity : b->capacity / 4;
     uint64_t capacity = b->capacity + more;

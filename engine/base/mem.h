@@ -64,7 +64,11 @@ struct buffer {
 };
 /* Ensures room for `extra` bytes after `size`. Returns false when out of memory, without
  * changes. */
-bool buffer_reserve(struct buffer *b, uint64_t extra);
+bool buffer_grow(struct buffer *b, uint64_t extra);
+static inline bool buffer_reserve(struct buffer *b, uint64_t extra)
+{
+    return extra <= b->capacity - b->size || buffer_grow(b, extra);
+}
 bool buffer_append(struct buffer *b, const void *data, uint64_t size);
 void buffer_fini(struct buffer *b);
 

@@ -180,8 +180,32 @@ static size_t format_f64(char *out, double value, const struct f64_style *style)
 
 static const struct f64_style python = {"inf", "nan", -4, 16, false};
 
+/* Most numbers have few decimals. If `number` / `scale` is the value and `number` has at most as
+ * many digits as any double (15) or float (6) keeps, it is the only decimal of so many digits that
+ * is, so without its last zeros it is the shortest text. Writes it as in Python. */
+static size_t format_few_decimals(char *out, bool negative, uint64_t number, uint64_t scale)
+{
+    size_t n = 0;
+    assert(scale == 1000 || scale == 1000000);
+    uint32_t decimals = scale == 1000 ? 3 : 6;
+    uint64_t fraction = number % scale;
+    if (negative) out[n++] = '-';
+    n += text_format_u64(out + n, number / scale);
+    out[n++] = '.';
+    for (; fraction % 10 == 0 && decimals > 1; decimals--) fraction /= 10;
+    text_put_digits(out + n, fraction, decimals);
+    out[n + decimals] = '\0';
+    return n + decimals;
+}
+
 size_t text_format_f64(char *out, double value)
 {
+    const double size = fabs(value);
+    if (size >= 1e-4 && size < 1e9) {
+        const uint64_t number = (uint64_t)(size * 1e6 + 0.5);
+        if ((double)number / 1e6 == size)
+            return format_few_decimals(out, value < 0, number, 1000000);
+    }
     return format_f64(out, value, &python);
 }
 
@@ -194,6 +218,12 @@ size_t text_format_f64_java(char *out, double value)
 size_t text_format_f32(char *out, float value)
 {
     char text[NUMBER_SCIENTIFIC_MAX];
+    const double exact = fabs((double)value);
+    if (exact >= 1e-3 && exact < 1e3) {
+        const uint64_t number = (uint64_t)(exact * 1e3 + 0.5);
+        if ((float)((double)number / 1e3) == (float)exact)
+            return format_few_decimals(out, value < 0, number, 1000);
+    }
     const size_t special = format_special(out, (double)value, &python);
     if (special > 0) return special;
     return format_digits(out, (double)value, text, number_shortest_f32(text, fabsf(value)),

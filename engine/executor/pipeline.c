@@ -468,9 +468,12 @@ static int run_source_node(struct pipeline *p, struct walk_frame *f)
     if (below != NULL && below->writer == NULL) {
         p->task->may_need = below->node->op->may_need;
         p->task->filter = below->state;
+        if (below->node->op->row_skip != NULL)
+            p->task->row_skip = *below->node->op->row_skip(below->state);
     }
     enum flow flow = r == 0 ? f->node->op->run(state, split, out) : FLOW_FAIL;
     p->task->may_need = NULL;
+    p->task->row_skip.keep = NULL;
     if (flow == FLOW_MORE) flow = emitter_flush(out);
     if (state != NULL && f->node->op->close != NULL) f->node->op->close(state);
     p->stopped = flow == FLOW_STOP;

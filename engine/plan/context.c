@@ -160,6 +160,7 @@ static void free_rdd(struct glint_rdd *rdd, struct glint_rdd **dead)
     for (uint32_t i = 0; i < rdd->parent_count && !rdd->weak_parent; i++)
         unref_rdd_into_dead(rdd->parents[i], dead);
     if (rdd->partitioner_of != NULL) unref_rdd_into_dead(rdd->partitioner_of, dead);
+    if (rdd->sample != NULL) unref_rdd_into_dead(rdd->sample, dead);
     if (rdd->exchange != NULL) unref_rdd_into_dead(rdd->exchange, dead);
     for (uint32_t i = 0; i < rdd->broadcast_count; i++) broadcast_unref(g, rdd->broadcasts[i]);
     fini_rdd(rdd);

@@ -113,6 +113,8 @@ struct op {
     /* NARROW: whether rows of a group that a source can read lead to output
      * (glint_skip_row_groups). Returns 1, 0 or a code. NULL: all do. */
     int (*may_need)(void *state, const struct glint_row_group *group);
+    /* NARROW: the rows that need not be made. NULL: all are needed. */
+    const struct row_skip *(*row_skip)(void *state);
     /* Writes what explain shows of the parameters besides the name. NULL: nothing. */
     void (*describe)(struct glint_slice params, char *out, size_t capacity);
 };

@@ -143,6 +143,12 @@ void glint_skip_row_groups(struct glint_task *task, glint_may_keep may_keep)
     task->may_keep = may_keep;
 }
 
+void glint_skip_rows(struct glint_task *task, uint32_t column, glint_keep_rows keep)
+{
+    assert(keep != NULL);
+    task->row_skip = (struct row_skip){.keep = keep, .column = column};
+}
+
 /* A negative `counter` means that glint_counter failed: the task's error is set already. */
 void glint_counter_add(struct glint_task *task, int counter, int64_t by)
 {

@@ -65,6 +65,13 @@ struct shuffle_spec;
 struct stage_plan;
 struct worker_parents;
 
+/* Rows that a source need not make (glint_skip_rows); keep NULL: none. */
+struct row_skip {
+    glint_keep_rows keep;
+    uint32_t column;
+    void *state; /* of the function */
+};
+
 /* Created by the executor for each attempt. */
 struct glint_task {
     struct env *env;
@@ -97,6 +104,8 @@ struct glint_task {
     const struct glint_origin *origin;
     /* What the function that is being opened has given to glint_skip_row_groups. */
     glint_may_keep may_keep;
+    /* The same of glint_skip_rows; while a source runs, what the operator after it needs. */
+    struct row_skip row_skip;
     /* Tells the source that runs which groups of rows are needed (struct op: may_need), by
      * `filter`; NULL: all. */
     int (*may_need)(void *filter, const struct glint_row_group *group);

@@ -41,26 +41,55 @@ static int broadcast_probe_init(struct glint_task *task, void *state)
     return e == 0 ? join_table_open(task, block, &s->table) : e;
 }
 
+static void find_keys(struct probe_state *s, const struct glint_column *keys, uint32_t rows)
+{
+    for (uint32_t row = 0; row < rows; row++) {
+        s->hash[row] = join_table_hash(glint_column_slice(keys, row));
+        join_table_prefetch(&s->table, s->hash[row]);
+    }
+    for (uint32_t row = 0; row < rows; row++) {
+        s->found[row] =
+            join_table_find(&s->table, glint_column_slice(keys, row), s->hash[row]);
+        s->matched[row] = s->found[row] != 0;
+        assert(s->found[row] <= s->table.count);
+    }
+}
+
 /* Parses the lines and looks up all keys. */
 static int parse_and_probe_rows(struct probe_state *s, struct glint_task *task,
                                 const struct glint_batch *in)
 {
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0) return e;
-    const uint32_t rows = s->rows.rows;
-    for (uint32_t row = 0; row < rows; row++) {
-        s->hash[row] = join_table_hash(join_rows_key(&s->rows, row));
-        join_table_prefetch(&s->table, s->hash[row]);
-    }
-    for (uint32_t row = 0; row < rows; row++) {
-        s->found[row] = join_table_find(&s->table, join_rows_key(&s->rows, row), s->hash[row]);
-        s->matched[row] = s->found[row] != 0;
-        assert(s->found[row] <= s->table.count);
-    }
+    const struct glint_column keys = join_rows_keys(&s->rows);
+    find_keys(s, &keys, s->rows.rows);
     return 0;
 }
 
 /* ---- join.probe */
+
+static int keep_matched_rows(struct glint_task *task, void *state,
+                             const struct glint_column *values, uint32_t rows, uint8_t *keep)
+{
+    struct probe_state *s = state;
+    (void)task;
+    assert(rows <= FIELDS_ROWS_MAX);
+    find_keys(s, values, rows);
+    memcpy(keep, s->matched, rows);
+    return 0;
+}
+
+/* Of files of columns, rows that would only be dropped are not made, if their keys are values of
+ * one column. */
+static int probe_init(struct glint_task *task, void *state)
+{
+    struct probe_state *s = state;
+    const int e = broadcast_probe_init(task, s);
+    const struct join_rows *r = &s->rows;
+    if (e == 0 && r->key_columns == 1 && !r->ints && !join_keeps_unmatched(r->type, r->side))
+        glint_skip_rows(task, r->fields.key_column, keep_matched_rows);
+    return e;
+}
 
 /* Joins each row with all table rows of its key, or emits it alone if it is unmatched and the join
  * type includes it. */
@@ -98,7 +127,7 @@ const struct glint_function join_probe = {.name = "join.probe",
                                           .in = {GLINT_ANY, GLINT_TEXT},
                                           .out = {GLINT_NONE, GLINT_TEXT},
                                           .state_size = sizeof(struct probe_state),
-                                          .open = broadcast_probe_init,
+                                          .open = probe_init,
                                           .batch = emit_probed_rows};
 
 /* ---- join.matched: marks the keys of the table that the probe side has */

@@ -97,6 +97,19 @@ static void apply_defaults(struct columns *c, const struct glint_job_args *args)
         if (c->letters[i] == 0) c->letters[i] = letters;
 }
 
+/* Of files of columns, the sample of the keys is read without the other columns. */
+static struct glint_rdd *sort_rows(struct glint_rdd *keyed, const struct table *table,
+                                   const struct columns *columns)
+{
+    struct glint_rdd *sorted = glint_sort_by_key(keyed, true);
+    struct table sampled = *table;
+    if (table->csv != FIELDS_COLUMNS) return sorted;
+    table_need_only(&sampled, columns);
+    struct glint_args *args = glint_args(table->g);
+    columns_args(args, &sampled, columns);
+    return glint_with_sample(sorted, glint_map(table_read_again(&sampled), &key, args));
+}
+
 static int sort_run(struct glint *g, const struct glint_job_args *args)
 {
     struct table table;
@@ -112,7 +125,8 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *keyed = lines ? glint_map(table_rows(&table), &line, NULL)
                                     : glint_map(table_rows(&table), &key, key_args);
     struct glint_rdd *sorted =
-        glint_sort_by_key(keyed, !lines || (columns.letters[0] & SORT_REVERSE) == 0);
+        lines ? glint_sort_by_key(keyed, (columns.letters[0] & SORT_REVERSE) == 0)
+              : sort_rows(keyed, &table, &columns);
     if (glint_job_option(args, "unique") != NULL) sorted = glint_filter(sorted, &first, NULL);
     return row_output_save(lines ? glint_keys(sorted) : glint_values(sorted), table.lines, args,
                            args->positional[1]);

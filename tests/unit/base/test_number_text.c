@@ -222,6 +222,41 @@ Test(number_text, texts_are_parsed_as_by_strtod)
     }
 }
 
+/* Numbers with few decimals have a way of their own: their digits are those of the others. */
+static void expect_digits(const char *text, const char *scientific, size_t size)
+{
+    char digits[TEXT_NUMBER_MAX], wanted[NUMBER_SCIENTIFIC_MAX];
+    size_t n = 0, w = 0;
+    for (const char *p = text; *p != '\0' && *p != 'e'; p++)
+        if (*p >= '0' && *p <= '9' && (n > 0 || *p != '0')) digits[n++] = *p;
+    while (n > 0 && digits[n - 1] == '0') n--;
+    for (size_t i = 0; i < size && scientific[i] != 'e'; i++)
+        if (scientific[i] != '.') wanted[w++] = scientific[i];
+    cr_assert(n == w && memcmp(digits, wanted, n) == 0, "%s is not %.*s", text, (int)size,
+              scientific);
+}
+
+Test(number_text, few_decimals_are_shortest)
+{
+    char text[TEXT_NUMBER_MAX], scientific[NUMBER_SCIENTIFIC_MAX];
+    for (uint64_t i = 0; i < 400000; i++) {
+        static const double scales[] = {1, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8};
+        const uint64_t random = hash_mix(i);
+        const double scale = scales[random % 9];
+        double value = (double)(1 + (random >> 8) % UINT64_C(2000000000000000)) / scale;
+        if (i % 3 == 1) value = (double)(1 + (random >> 8) % 2000000) / scale;
+        if (i % 3 == 2) value = nextafter(value, i % 2 == 0 ? 0 : 1e300);
+        cr_assert_lt(text_format_f64(text, -value), sizeof text);
+        cr_assert_eq(strtod(text, NULL), -value, "%s", text);
+        expect_digits(text + 1, scientific, number_shortest_f64(scientific, value));
+        float small = (float)value;
+        if (i % 3 == 2) small = nextafterf(small, 0);
+        cr_assert_lt(text_format_f32(text, small), sizeof text);
+        cr_assert_eq(strtof(text, NULL), small, "%s", text);
+        expect_digits(text, scientific, number_shortest_f32(scientific, small));
+    }
+}
+
 Test(number_text, integers_are_as_by_printf)
 {
     char got[TEXT_NUMBER_MAX], wanted[TEXT_NUMBER_MAX];
