@@ -83,8 +83,9 @@ typedef int (*glint_may_keep)(struct glint_task *task, void *state,
  * filter's input is rows of files. So their rows are not checked, either. */
 #pragma GCC visibility push(default)
 void glint_skip_row_groups(struct glint_task *task, glint_may_keep may_keep);
-/* Sets keep[row] to 0 for rows that lead to no output, else to 1, by the `rows` values of a column,
- * as rows have them, without those that are null. Returns 0 or a code. */
+/* Sets keep[row] to 0 for rows that lead to no output, else to 1, by the `rows` values of a column.
+ * What it sets for rows without a value does not matter. All `size` bytes of the column may be
+ * read. Returns 0 or a code. */
 typedef int (*glint_keep_rows)(struct glint_task *task, void *state,
                                const struct glint_column *values, uint32_t rows, uint8_t *keep);
 /* For the `open` of a function of flatMap: of files of columns a row is not made, and the function

@@ -470,9 +470,9 @@ struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions);
  * least about as many splits, as minPartitions in Spark. Only before the plan is cut. Returns
  * `rdd`. */
 struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitions);
-/* The ranges of `sorted`, a sortByKey, are chosen by a sample of the keys of `keys`, which has those
- * of its input but may cost less to read: another source of fewer columns. Only before the plan is
- * cut. Returns `sorted`. */
+/* The ranges of `sorted`, a sortByKey, are chosen by a sample of the keys of `keys`, which has
+ * those of its input but may cost less to read: another source of fewer columns. Only before the
+ * plan is cut. Returns `sorted`. */
 struct glint_rdd *glint_with_sample(struct glint_rdd *sorted, struct glint_rdd *keys);
 /* [PARTITION] The function chooses the partition of each key in the shuffle of a transformation by
  * key: partitionBy, repartitionAndSortWithinPartitions, reduceByKey and similar, groupByKey, joins,

@@ -230,11 +230,12 @@ static int choose_rows(struct row_writer *w, const struct value_source *v, int64
     const int64_t rest = w->reader.array.length - row;
     const uint32_t rows = rest < BATCH_ROWS_MAX ? (uint32_t)rest : BATCH_ROWS_MAX;
     const uint32_t *offsets = (const uint32_t *)v->array->buffers[1] + v->array->offset + row;
+    const uint32_t *all = (const uint32_t *)v->array->buffers[1];
     static const uint8_t none[1];
     const struct row_skip *skip = &w->task->row_skip;
     const struct glint_column values = {.type = GLINT_TEXT,
                                         .base = offsets[rows] > 0 ? v->array->buffers[2] : none,
-                                        .size = offsets[rows],
+                                        .size = all[v->array->offset + v->array->length],
                                         .start = offsets,
                                         .end = offsets + 1};
     assert(v->kind == VALUE_BYTES && rows > 0);

@@ -45,8 +45,9 @@ struct glint_rdd {
     struct glint *g;
     struct glint_rdd *next, *prev; /* list of all RDDs of the context, by id, newest first */
     uint32_t id;
-    /* Of the RDDs that point to it (parents, partitioner_of, sample), and of the job until `released`. An
-     * exchange that is not used yet has the reference of its input, and holds none on it. */
+    /* Of the RDDs that point to it (parents, partitioner_of, sample), and of the job until
+     * `released`. An exchange that is not used yet has the reference of its input, and holds none
+     * on it. */
     uint32_t refs;
     uint32_t scope; /* its glint_begin_scope, from 1; 0: outside of all */
     bool released;  /* the job cannot use it any more */
@@ -73,7 +74,8 @@ struct glint_rdd {
     uint64_t walk;          /* the last walk of a stage that found it */
     /* Wide: the shuffle whose partitioner it has, if it is narrow or another RDD's `exchange`. */
     struct glint_rdd *partitioner_of;
-    struct glint_rdd *sample; /* sortByKey: whose keys choose the ranges; NULL: those of its input */
+    struct glint_rdd
+        *sample; /* sortByKey: whose keys choose the ranges; NULL: those of its input */
     /* One of several inputs of a wide RDD: shuffles this input alone if others need no shuffle. */
     struct glint_rdd *exchange;
     const struct glint_function *fn;

@@ -20,7 +20,9 @@
 #include <string.h>
 
 enum {
-    BLOOM_RATIO = 8,      /* auto chooses bloom if the probe side has this many times the bytes */
+    /* auto chooses bloom if the probe side has this many times the bytes, or, of files of columns,
+     * of which the filter needs the keys alone, half as many. */
+    BLOOM_RATIO = 8,
     FILTER_SHARE = 2,     /* fraction of a slot's memory for the filter */
     FILTER_SPLIT = 4 * 8, /* minimum bytes of a build side split per byte of filter */
 };
@@ -132,6 +134,14 @@ struct glint_rdd *join_side_lines(const struct join *j, enum join_side side)
     return table_read_again(&j->tables[side]);
 }
 
+/* The same for functions that read only the keys. */
+static struct glint_rdd *key_lines(const struct join *j, enum join_side side)
+{
+    struct table keys = j->tables[side];
+    table_need_only(&keys, &j->keys[side]);
+    return table_read_again(&keys);
+}
+
 /* One key column as the only column of a table. */
 static struct fields fields_of_key_column(const struct join *j, enum join_side side)
 {
@@ -206,8 +216,8 @@ struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool 
     struct glint_args *args = join_function_args(j, side);
     glint_args_i64(args, "filtered", filtered);
     if (filtered) glint_args_broadcast(args, "filters", filter->broadcast);
-    return glint_flat_map(join_side_lines(j, side), lines ? &join_side_rows : &join_side_keys,
-                          args);
+    return lines ? glint_flat_map(join_side_lines(j, side), &join_side_rows, args)
+                 : glint_flat_map(key_lines(j, side), &join_side_keys, args);
 }
 
 /* The left rows whose key is on both sides, or the others. Only the keys of the right side are
@@ -267,7 +277,7 @@ static bool check_filter_fits(const struct join *j, const struct sizes *sizes, u
 
 static struct glint_rdd *build_side_ids(const struct join *j, uint64_t split_bytes)
 {
-    struct glint_rdd *lines = glint_with_split_bytes(join_side_lines(j, j->build), split_bytes);
+    struct glint_rdd *lines = glint_with_split_bytes(key_lines(j, j->build), split_bytes);
     return glint_flat_map(lines, &join_ids, join_function_args(j, j->build));
 }
 
@@ -325,7 +335,10 @@ static enum join_method choose_method(const struct join *j, const uint64_t bytes
     const uint64_t build = bytes[j->build], probe = bytes[join_probe_side(j)];
     if (j->method != JOIN_AUTO) return j->method;
     if (build <= broadcast_limit && build <= glint_slot_memory(j->g) / 8) return JOIN_BROADCAST;
-    if (probe / BLOOM_RATIO >= build && build <= glint_slot_memory(j->g)) return JOIN_BLOOM;
+    const bool columns = j->tables[j->build].csv == FIELDS_COLUMNS;
+    if (probe / (columns ? BLOOM_RATIO / 2 : BLOOM_RATIO) >= build &&
+        build <= glint_slot_memory(j->g))
+        return JOIN_BLOOM;
     return JOIN_SHUFFLE;
 }
 
@@ -433,7 +446,7 @@ const struct glint_job join_job = {
         "of the larger side that it rejects are not shuffled: left and anti (if LEFT is the larger "
         "side), right (if RIGHT is) and full write them at once, the others drop them. auto uses "
         "broadcast for a side up to --broadcast-limit, bloom if one file has 8 times the bytes of "
-        "the other, else shuffle.",
+        "the other (4 times, if that is a file of columns), else shuffle.",
     .positional = {"LEFT", "RIGHT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,

@@ -48,8 +48,7 @@ static void find_keys(struct probe_state *s, const struct glint_column *keys, ui
         join_table_prefetch(&s->table, s->hash[row]);
     }
     for (uint32_t row = 0; row < rows; row++) {
-        s->found[row] =
-            join_table_find(&s->table, glint_column_slice(keys, row), s->hash[row]);
+        s->found[row] = join_table_find(&s->table, glint_column_slice(keys, row), s->hash[row]);
         s->matched[row] = s->found[row] != 0;
         assert(s->found[row] <= s->table.count);
     }

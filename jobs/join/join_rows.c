@@ -243,6 +243,25 @@ struct join_side_state {
     uint8_t hit[FIELDS_ROWS_MAX];
 };
 
+/* Of files of columns, rows that the filter rejects are not made. Counts those: the others are
+ * probed again. */
+static int keep_filtered_rows(struct glint_task *task, void *state,
+                              const struct glint_column *values, uint32_t rows, uint8_t *keep)
+{
+    struct join_side_state *s = state;
+    uint32_t count = rows, rejected = 0;
+    assert(s->filtered && rows <= FIELDS_ROWS_MAX);
+    /* The filter may read so many bytes after a key. */
+    while (count > 0 && values->end[count - 1] + (uint64_t)BLOOM_ID_SLACK > values->size)
+        keep[--count] = 1;
+    const struct bloom_rows ids = {values->base, values->start, values->end, s->ids_filter, count};
+    if (count > 0) bloom_set_contains_rows(&s->filter, &ids, keep);
+    for (uint32_t row = 0; row < count; row++) rejected += keep[row] == 0;
+    glint_counter_add(task, s->probed, rejected);
+    glint_counter_add(task, s->filtered_out, rejected);
+    return 0;
+}
+
 static int join_side_open(struct glint_task *task, void *state)
 {
     struct join_side_state *s = state;
@@ -252,6 +271,8 @@ static int join_side_open(struct glint_task *task, void *state)
     if (e != 0 || !s->filtered) return e;
     s->probed = glint_counter(task, JOIN_ROWS_PROBED);
     s->filtered_out = glint_counter(task, JOIN_ROWS_FILTERED);
+    if (s->rows.key_columns == 1 && !s->rows.ints && !s->rows.keep_nulls)
+        glint_skip_rows(task, s->rows.fields.key_column, keep_filtered_rows);
     return s->probed >= 0 && s->filtered_out >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 
