@@ -1,8 +1,7 @@
 /* Converts TOML to plain C values, and hides toml++ from the rest of the program.
  *
- * The library is C++, throws exceptions, and recurses as deep as its input. The shim is the only
- * C++ file; it catches all exceptions, and parses only input that toml_scan has accepted. Pure; any
- * thread. */
+ * The library is C++, throws exceptions, and recurses as deep as its input. The shim catches all
+ * exceptions, and parses only input that toml_scan has accepted. Pure; any thread. */
 #ifndef GLINT_CLI_TOML_SHIM_H
 #define GLINT_CLI_TOML_SHIM_H
 

@@ -584,7 +584,6 @@ static const char *append_nested(struct arrow_builder *b, struct nested_text *t)
 const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice text,
                                  bool *out_no_memory)
 {
-    assert(arrow_can_build(b->field));
     if (b->field->type < ARROW_LIST) return append_scalar(b, text, out_no_memory);
     struct nested_text t = {.at = text.data, .end = text.data + text.size};
     const char *problem = text.data == NULL ? append_nested_null(b, &t) : append_nested(b, &t);
@@ -688,6 +687,7 @@ bool arrow_builders_finish(struct arrow_builder *builders, uint32_t count, int64
 
 bool arrow_builder_init(struct arrow_builder *b, const struct arrow_field *field)
 {
+    assert(arrow_can_build(field) || field->type == ARROW_NULL);
     *b = (struct arrow_builder){.field = field,
                                 .value_bytes = (uint32_t)(arrow_value_bits(field) / 8)};
     if (field->child_count == 0) return true;

@@ -14,18 +14,82 @@
 
 /* ---- sort.key, sort.line */
 
+enum { KEY_BYTES = 32 * FIELDS_ROWS_MAX }; /* at first */
+
+struct key_state {
+    struct sort_keys keys;
+    uint8_t *bytes; /* keys of a batch */
+    uint64_t size, capacity;
+    uint32_t key_start[FIELDS_ROWS_MAX], key_end[FIELDS_ROWS_MAX];
+    uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX]; /* of the rows that have keys */
+};
+
 static int sort_key_init(struct glint_task *task, void *state)
 {
-    return sort_keys_open(task, state);
+    struct key_state *s = state;
+    s->capacity = KEY_BYTES;
+    s->bytes = glint_scratch(task, s->capacity);
+    return s->bytes != NULL ? sort_keys_open(task, &s->keys) : GLINT_E_NO_MEMORY;
 }
 
-static int emit_sort_key(struct glint_task *task, void *state, const struct glint_record *in,
+/* Appends a key to those of the batch. Returns 0 or a code. */
+static int append_key(struct key_state *s, struct glint_task *task, struct glint_slice key)
+{
+    if (key.size > s->capacity - s->size) {
+        const uint64_t capacity = 2 * (s->size + key.size);
+        uint8_t *bytes = glint_scratch(task, capacity);
+        if (bytes == NULL) return GLINT_E_NO_MEMORY;
+        if (s->size > 0) memcpy(bytes, s->bytes, s->size);
+        s->bytes = bytes;
+        s->capacity = capacity;
+    }
+    if (key.size > 0) memcpy(s->bytes + s->size, key.data, key.size);
+    s->size += key.size;
+    assert(s->size <= UINT32_MAX); /* about twice as many as the rows of a batch have */
+    return 0;
+}
+
+/* A row that is a batch of its own may be of any size. */
+static int emit_sort_key(struct key_state *s, struct glint_task *task, struct glint_slice row,
                          struct glint_emitter *out)
 {
-    struct glint_record record = {.value = in->value};
-    int e = sort_keys_make(state, task, in->value.bytes, &record.key.bytes, NULL);
+    struct glint_record record = {.value.bytes = row};
+    int e = sort_keys_make(&s->keys, task, row, &record.key.bytes, NULL);
     if (e > 0) glint_emit(out, &record);
     return e < 0 ? e : 0;
+}
+
+/* The rows stay where they are. */
+static int emit_sort_keys(struct glint_task *task, void *state, const struct glint_batch *in,
+                          struct glint_emitter *out)
+{
+    struct key_state *s = state;
+    const struct glint_column *rows = &in->value;
+    uint32_t count = 0;
+    assert(in->rows <= FIELDS_ROWS_MAX);
+    if (rows->start == NULL) return emit_sort_key(s, task, glint_column_slice(rows, 0), out);
+    s->size = 0;
+    for (uint32_t row = 0; row < in->rows; row++) {
+        struct glint_slice key;
+        int e = sort_keys_make(&s->keys, task, glint_column_slice(rows, row), &key, NULL);
+        if (e == 0) continue;
+        s->key_start[count] = (uint32_t)s->size;
+        if (e > 0) e = append_key(s, task, key);
+        if (e < 0) return e;
+        s->key_end[count] = (uint32_t)s->size;
+        s->start[count] = rows->start[row];
+        s->end[count++] = rows->end[row];
+    }
+    struct glint_batch batch = {.rows = count, .key = {.type = GLINT_BYTES}, .value = *rows};
+    batch.key.base = s->bytes;
+    batch.key.size = s->size;
+    batch.key.start = s->key_start;
+    batch.key.end = s->key_end;
+    batch.value.start = s->start;
+    batch.value.end = s->end;
+    batch.origin = in->origin;
+    if (count > 0) glint_emit_batch(out, &batch);
+    return 0;
 }
 
 static int line_batch(struct glint_task *task, void *state, const struct glint_batch *in,
@@ -42,9 +106,9 @@ static const struct glint_function key = {.name = "sort.key",
                                           .kind = GLINT_KIND_MAP,
                                           .in = GLINT_ELEMENTS(GLINT_TEXT),
                                           .out = GLINT_PAIRS(GLINT_BYTES, GLINT_TEXT),
-                                          .state_size = sizeof(struct sort_keys),
+                                          .state_size = sizeof(struct key_state),
                                           .open = sort_key_init,
-                                          .each = emit_sort_key};
+                                          .batch = emit_sort_keys};
 static const struct glint_function line = {.name = "sort.line",
                                            .kind = GLINT_KIND_MAP,
                                            .in = GLINT_ELEMENTS(GLINT_TEXT),

@@ -181,6 +181,53 @@ class Jobs(unittest.TestCase):
                    self.path("parquet"), self.path("out"))
         self.assertEqual(len(self.output("out").splitlines()), ROWS)
 
+    def test_a_join_of_rows_that_mostly_do_not_match(self):
+        """Rows without a match are not made, whatever the method; bad ones are found all the same.
+        """
+        keys = [None if i % 97 == 0 else "" if i % 101 == 0 else f"k{i}" for i in range(5000)]
+        left = pyarrow.table({"id": keys, "n": list(range(5000)),
+                              "f": [i / 8 for i in range(5000)]})
+        right = pyarrow.table({"id": [f"k{i}" for i in range(0, 5000, 10)] + [None, ""],
+                               "m": list(range(502))})
+        pyarrow.parquet.write_table(left, self.path("left"), row_group_size=1500)
+        pyarrow.parquet.write_table(right, self.path("right"))
+        found = {k: m for k, m in zip(right["id"].to_pylist(), range(502)) if k is not None}
+        inner = [(i, found[k]) for i, k in enumerate(keys) if k in found]
+        expected = {"inner": inner, "semi": [(i, None) for i, _ in inner],
+                    "left": [(i, found.get(k)) for i, k in enumerate(keys)],
+                    "anti": [(i, None) for i, k in enumerate(keys) if k not in found]}
+        job = ("join", "--key-column", "id", "--method")
+        for method in "broadcast", "bloom", "shuffle":
+            for kind, rows in expected.items():
+                self.glint(*job, method, "--type", kind, self.path("left"), self.path("right"),
+                           self.path("out"))
+                out = pyarrow.parquet.read_table(self.path("out")).to_pylist()
+                self.assertEqual(sorted((row["n"], row.get("m")) for row in out),
+                                 sorted(rows), (method, kind))
+        run = subprocess.run([GLINT, "submit", "--overwrite", *job, "bloom", self.path("left"),
+                              self.path("right"), self.path("out")], check=True, text=True,
+                             stderr=subprocess.PIPE, env=os.environ | {"HOME": self.directory})
+        self.assertRegex(run.stderr, rf"kept \d+ of {5000 - left['id'].null_count} rows out of")
+        values = ["\x1f" if key == "k4999" else "x" for key in keys]
+        pyarrow.parquet.write_table(left.append_column("s", [values]), self.path("left"))
+        for method in "broadcast", "bloom":
+            self.glint(*job, method, self.path("left"), self.path("right"), self.path("out"),
+                       code=65)
+
+    def test_a_sort_of_several_partitions(self):
+        """Its ranges are chosen by the sorted column alone."""
+        table = ratings().append_column("at", [list(range(ROWS))])
+        pyarrow.parquet.write_table(table, self.path("in"), row_group_size=7000)
+        for where in (), ("--where", "rating > 2"):
+            self.glint("sort", "--by", "votes:n", "--partitions", "4", *where, self.path("in"),
+                       self.path("out"))
+            self.assertEqual(len([name for name in os.listdir(self.path("out"))
+                                  if name.startswith("part-")]), 4)
+            out = pyarrow.parquet.read_table(self.path("out")).to_pylist()
+            rows = [row for row in table.to_pylist() if not where or (row["rating"] or 0) > 2]
+            rows.sort(key=lambda row: -1 if row["votes"] is None else row["votes"])
+            self.assertEqual([row["at"] for row in out], [row["at"] for row in rows])
+
     def test_types_stay(self):
         table = kept_types()
         pyarrow.parquet.write_table(table, self.path("in"))

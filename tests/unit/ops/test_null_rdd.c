@@ -30,6 +30,8 @@ static int each_row(void *arg, const struct glint_record *record)
     X("mapPartitionsWithIndex", glint_map_partitions_with_index(NULL, fn("red.sum"), NULL))        \
     X("keys", glint_keys(NULL))                                                                    \
     X("values", glint_values(NULL))                                                                \
+    X("withSample", glint_with_sample(NULL, some))                                                 \
+    X("withSample", glint_with_sample(some, NULL))                                                 \
     X("union", glint_union(NULL, NULL))                                                            \
     X("union", glint_union(some, NULL))                                                            \
     X("union", glint_union(NULL, some))                                                            \

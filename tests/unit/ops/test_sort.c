@@ -262,6 +262,28 @@ static struct glint_rdd *make_failing(struct glint *g, void *arg)
         glint_sort_by_key(glint_map(input_rdd(g, in), fn("test.fail"), NULL), true), 3);
 }
 
+/* By the keys of another RDD of the same records. */
+static struct glint_rdd *make_sampled_sort(struct glint *g, void *arg)
+{
+    const struct input *in = arg;
+    return glint_with_sample(make_sort(g, arg), input_rdd(g, in));
+}
+
+Test(sort_by_key, a_sample_of_another_rdd_chooses_the_ranges)
+{
+    struct table t = make_pairs(3000, 500, 1), expected = sorted_of(&t, false);
+    struct input in = {.table = &t, .maps = 9, .partitions = 8};
+    plan_expect(make_sampled_sort, &in, NULL, &expected);
+    table_free(&expected);
+    table_free(&t);
+}
+
+static struct glint_rdd *make_sample_of_no_sort(struct glint *g, void *arg)
+{
+    const struct input *in = arg;
+    return glint_with_sample(input_rdd(g, in), input_rdd(g, in));
+}
+
 Test(sort_by_key, misuse_and_failure_are_errors)
 {
     struct table t = make_numbers(10, 1), pairs = make_pairs(10, 3, 1);
@@ -271,6 +293,8 @@ Test(sort_by_key, misuse_and_failure_are_errors)
     plan_expect_error(make_failing, &in, NULL, GLINT_E_FUNCTION_FAILED, "as requested");
     in.table = &pairs;
     in.function = "red.negative";
+    plan_expect_error(make_sample_of_no_sort, &in, NULL, GLINT_E_PLAN_TYPE,
+                      "withSample needs a sortByKey");
     plan_expect_error(make_sort_by, &in, NULL, GLINT_E_PLAN_TYPE, "");
     table_free(&t);
     table_free(&pairs);
