@@ -89,7 +89,13 @@ int columns_option(struct table *t, const struct glint_job_args *args, const cha
 int columns_resolve(struct table *t, const char *option, const char *letters,
                     struct glint_slice item, uint32_t *out_number, uint8_t *out_letters);
 /* What the values of a column are, of files of columns: their types are known. */
-enum column_values { VALUES_UNKNOWN, VALUES_NUMBERS, VALUES_TIMES, VALUES_BOOLEANS, VALUES_TEXTS };
+enum column_values {
+    VALUES_UNKNOWN,
+    VALUES_NUMBERS,
+    VALUES_TIMES, /* these and the next ones are compared as texts */
+    VALUES_BOOLEANS,
+    VALUES_TEXTS
+};
 enum column_values columns_values(const struct table *t, uint32_t number);
 /* Fails the context if a column is a part of one. Returns its code. */
 int columns_reject_parts(struct glint *g, const char *option, const uint32_t *numbers,

@@ -74,7 +74,9 @@ static int kind_option(struct table *t, const struct glint_job_args *args, enum 
     struct columns chosen = {.count = 0};
     int r = columns_option(t, args, kind_options[kind], limit ? TEXT_LETTERS : "", &chosen);
     for (uint32_t i = 0; i < chosen.count && r == 0; i++) {
-        if (limit && is_text_kind(kind) != (chosen.letters[i] != 0)) continue;
+        const enum column_values values = columns_values(t, chosen.number[i]);
+        const bool text = chosen.letters[i] != 0 || values > VALUES_NUMBERS;
+        if (limit && is_text_kind(kind) != text) continue;
         uint32_t index = find_or_add_column(c, first, chosen.number[i]);
         if (first + index == COLUMNS_MAX) return too_many(t);
         if (is_text_kind(kind)) {

@@ -150,15 +150,21 @@ static const struct glint_function first = {.name = "sort.first",
 
 /* ---- The plan */
 
-/* --numeric and --reverse are for columns without letters of their own. */
-static void apply_defaults(struct columns *c, const struct glint_job_args *args)
+/* --numeric and --reverse are for columns without letters of their own; columns that have numbers
+ * by their type are numeric. */
+static void apply_defaults(const struct table *t, struct columns *c,
+                           const struct glint_job_args *args)
 {
     uint8_t letters = 0;
     if (glint_job_option(args, "numeric") != NULL) letters |= SORT_NUMERIC;
     if (glint_job_option(args, "reverse") != NULL) letters |= SORT_REVERSE;
     if (c->count == 0) columns_add_whole_line(c);
-    for (uint32_t i = 0; i < c->count; i++)
+    for (uint32_t i = 0; i < c->count; i++) {
         if (c->letters[i] == 0) c->letters[i] = letters;
+        if ((c->letters[i] & SORT_TEXT) == 0 && columns_values(t, c->number[i]) == VALUES_NUMBERS)
+            c->letters[i] |= SORT_NUMERIC;
+        c->letters[i] &= (uint8_t)~SORT_TEXT;
+    }
 }
 
 /* Of files of columns, the sample of the keys is read without the other columns. */
@@ -181,7 +187,7 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
     if (table_open(g, args, args->positional[0], &table) != 0 ||
         columns_option(&table, args, "by", SORT_LETTERS, &columns) != 0)
         return glint_error(g)->code;
-    apply_defaults(&columns, args);
+    apply_defaults(&table, &columns, args);
     const bool lines = columns.count == 1 && columns.number[0] == COLUMNS_LINE &&
                        (columns.letters[0] & SORT_NUMERIC) == 0;
     struct glint_args *key_args = glint_args(g);
@@ -199,7 +205,7 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
 static const struct glint_job_option options[] = {
     {"by", "COLS", NULL,
      "columns, the first one first, such as 2:nr,1 or, with --header, age:nr,name; letters after a "
-     "colon: n numeric, r reverse (whole lines)"},
+     "colon: n numeric, as numbers of Parquet are, t text, r reverse (whole lines)"},
     {"numeric", NULL, NULL, "compare columns without letters as numbers"},
     {"reverse", NULL, NULL, "reverse the order of columns without letters"},
     {"unique", NULL, NULL, "save only the first line of those with equal columns"},

@@ -12,9 +12,10 @@
 
 #include "jobs/rows/columns.h"
 
-/* The letters of a column, for columns_option, and their bits. */
-#define SORT_LETTERS "nr"
-enum { SORT_NUMERIC = 1, SORT_REVERSE = 2 };
+/* The letters of a column, for columns_option, and their bits. Keys have no SORT_TEXT: it is the
+ * driver's, and means that numbers of files of columns are texts. */
+#define SORT_LETTERS "nrt"
+enum { SORT_NUMERIC = 1, SORT_REVERSE = 2, SORT_TEXT = 4 };
 
 struct sort_keys {
     struct columns_reader reader;

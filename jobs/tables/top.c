@@ -357,8 +357,7 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     if (glint_job_option(args, "text") == NULL) letters |= SORT_NUMERIC;
     if (glint_job_option(args, "smallest") == NULL) letters |= SORT_REVERSE;
     for (uint32_t i = per; i < columns.count; i++) {
-        const enum column_values type = columns_values(&table, columns.number[i]);
-        const bool text = type == VALUES_TIMES || type == VALUES_BOOLEANS || type == VALUES_TEXTS;
+        const bool text = columns_values(&table, columns.number[i]) > VALUES_NUMBERS;
         columns.letters[i] = text ? letters & (uint8_t)~SORT_NUMERIC : letters;
     }
     struct glint_args *best_args = glint_args(g);

@@ -380,6 +380,15 @@ class Jobs(unittest.TestCase):
         self.assertEqual(order("top", "3", "--by", "day"), [9, -1, 10])
         self.assertEqual(order("top", "3", "--by", "k"), [-1, 9, 10])
         self.assertEqual(order("top", "3", "--by", "n", "--text"), [9, 10, -1])
+        self.assertEqual(order("sort", "--by", "n"), [-1, 9, 10])
+        self.assertEqual(order("sort", "--by", "m:r"), [-1, 9, 10])
+        self.assertEqual(order("sort", "--by", "n:t"), [-1, 10, 9])
+        self.assertEqual(order("sort", "--by", "n:tr"), [9, 10, -1])
+        self.assertEqual(order("sort", "--by", "k"), [10, 9, -1])
+        self.assertEqual(order("sort", "--by", "day", "--reverse"), [9, -1, 10])
+        self.glint("agg", "--min", "n,day,k", "--max", "n:t", self.path("in"), self.path("out"))
+        self.assertEqual(pyarrow.parquet.read_table(self.path("out")).to_pylist(), [
+            {"min(n)": -1, "min_text(day)": days[1], "min_text(k)": "10", "max_text(n)": 9}])
 
     def test_columns_that_a_file_does_not_have(self):
         """Later files have a column more: an error before the job runs, or null."""
