@@ -133,7 +133,9 @@ slot_histogram_fn slot_histogram_for_cpu(void)
 
 static void combine_buffer_reset(struct combine_buffer *g);
 
-#define ACCUMULATORS_AHEAD 16u /* rows */
+/* Rows that an accumulator is prefetched before it is merged, and its bytes. */
+#define ACCUMULATORS_AHEAD 32u
+#define BYTES_AHEAD        16u
 
 static_assert(COMBINE_BUFFER_NO_VALUE > VALUE_BYTES_MAX,
               "COMBINE_BUFFER_NO_VALUE is not the size of a value");
@@ -257,6 +259,15 @@ static void prefetch_accumulator(const struct combine_buffer *g, uint32_t slot)
         __builtin_prefetch(&g->accs[slot], 1);
 }
 
+/* Both ends: they begin at any address. */
+static void prefetch_accumulator_bytes(const struct combine_buffer *g, uint32_t slot)
+{
+    const struct glint_slice bytes = g->accs[slot].value.bytes;
+    if (bytes.data == NULL || bytes.size == COMBINE_BUFFER_NO_VALUE) return;
+    __builtin_prefetch(bytes.data, 1);
+    __builtin_prefetch(bytes.data + bytes.size, 1);
+}
+
 static int combine_rows(struct combine_buffer *g, const struct glint_batch *batch,
                         const uint32_t *slots, uint32_t known)
 {
@@ -267,6 +278,8 @@ static int combine_rows(struct combine_buffer *g, const struct glint_batch *batc
         known += fresh;
         if (i + ACCUMULATORS_AHEAD < batch->rows)
             prefetch_accumulator(g, slots[i + ACCUMULATORS_AHEAD]);
+        if (!numbers && i + BYTES_AHEAD < batch->rows)
+            prefetch_accumulator_bytes(g, slots[i + BYTES_AHEAD]);
         union glint_value value = glint_column_value(&batch->value, i);
         r = numbers ? combine_number_key(g, slots[i], fresh, &value)
                     : combine_bytes_key(g, slots[i], fresh, &value);

@@ -143,6 +143,29 @@ bool number_parse(struct glint_slice text, struct number *out)
     return true;
 }
 
+/* ---- Cells */
+
+bool number_take(struct glint_slice *rest, struct number *out)
+{
+    static_assert(CELL_DECIMALS_MAX == (int)NUMBER_DIGITS_MAX, "a cell has each exact number");
+    const uint32_t size = rest->size > 0 ? cell_number_bytes(rest->data[0]) : 0;
+    if (size == 0 || size > rest->size) return false;
+    const uint8_t kind = rest->data[0];
+    *out = (struct number){.decimals = NUMBER_NONE};
+    if (kind == CELL_F64)
+        out->decimals = NUMBER_INEXACT;
+    else if (kind != CELL_NULL)
+        out->decimals = (int8_t)((kind & ~CELL_WIDE) - CELL_DECIMAL);
+    if (kind != CELL_NULL) memcpy(&out->low, rest->data + 1, sizeof out->low);
+    if (size == CELL_NUMBER_BYTES_MAX)
+        memcpy(&out->high, rest->data + 1 + sizeof out->low, sizeof out->high);
+    else if (out->decimals >= 0)
+        out->high = (int64_t)out->low >> 63;
+    rest->data += size;
+    rest->size -= size;
+    return true;
+}
+
 /* ---- Keys */
 
 static void put_big_endian(uint8_t *out, uint64_t value, int bytes)

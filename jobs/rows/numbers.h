@@ -3,6 +3,7 @@
 #ifndef GLINT_JOBS_ROWS_NUMBERS_H
 #define GLINT_JOBS_ROWS_NUMBERS_H
 
+#include "engine/base/cell.h"
 #include "engine/glint.h"
 
 enum {
@@ -36,6 +37,18 @@ static inline __int128 number_units(const struct number *n)
 {
     return (__int128)((unsigned __int128)(uint64_t)n->high << 64 | n->low);
 }
+
+/* Writes the number as a cell of at most CELL_NUMBER_BYTES_MAX bytes. Returns its end. */
+static inline uint8_t *number_put(uint8_t *out, const struct number *n)
+{
+    if (n->decimals == NUMBER_NONE) return cell_put_null(out);
+    if (n->decimals == NUMBER_INEXACT) return cell_put_f64(out, n->f64);
+    if (n->high == (int64_t)n->low >> 63)
+        return cell_put_decimal(out, (int64_t)n->low, n->decimals);
+    return cell_put_wide(out, n->low, n->high, n->decimals);
+}
+/* Cuts a cell off `rest`; null is NUMBER_NONE. Returns false if it does not begin with a number. */
+bool number_take(struct glint_slice *rest, struct number *out);
 
 /* The nearest double. */
 double number_f64(const struct number *n);

@@ -191,9 +191,9 @@ static struct glint_args *function_args(const struct table *t, const struct colu
 /* Without --by there is always one group, even without rows. */
 static struct glint_rdd *no_row(struct glint *g)
 {
-    const struct agg_input input = {.what = AGG_NO_ROW};
+    static const uint8_t input = (uint8_t)AGG_NO_ROW;
     const struct glint_record record = {.key.bytes = {(const uint8_t *)"", 0},
-                                        .value.bytes = {(const uint8_t *)&input, AGG_HEAD_BYTES}};
+                                        .value.bytes = {&input, sizeof input}};
     return glint_parallelize(g, (struct glint_schema){GLINT_TEXT, GLINT_BYTES}, &record, 1, 1);
 }
 

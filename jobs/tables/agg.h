@@ -1,7 +1,8 @@
 /* agg: numbers about the rows of each group. Shared by its files.
  *
  *     agg.c            the options and the plan
- *     agg_functions.c  rows, accumulators, lines of the output
+ *     agg_functions.c  rows, lines of the output
+ *     agg_merge.c      accumulators
  *     agg_quantiles.c  medians and quantiles, from sorted numbers
  *     agg_texts.c      the texts of accumulators: first, last, least, greatest
  *     agg_output.c     names and types of results
@@ -12,7 +13,7 @@
 #define GLINT_JOBS_TABLES_AGG_H
 
 #include "jobs/rows/columns.h"
-#include "jobs/rows/numbers.h"
+#include "jobs/rows/variance.h"
 
 /* In the order of the output. */
 enum agg_kind {
@@ -56,14 +57,12 @@ struct agg_plan {
     } outputs[AGG_OUTPUTS_MAX];
 };
 
-/* What is merged into an accumulator: a row and its numbers, one different value, or a quantile. A
- * row's texts follow its numbers. */
-struct agg_input {
-    int64_t what; /* AGG_ROW, AGG_NO_ROW, the value's column, or AGG_QUANTILES - the quantile */
-    struct number numbers[COLUMNS_MAX];
-};
-enum { AGG_ROW = -1, AGG_NO_ROW = -2, AGG_QUANTILES = -3 };
-#define AGG_HEAD_BYTES offsetof(struct agg_input, numbers)
+/* What is merged into an accumulator begins with one of these, or the column of one different
+ * value, which is all. Of a row its numbers follow, as cells (cell.h), then its texts; of a
+ * quantile its number. */
+enum { AGG_ROW = -1, AGG_NO_ROW = -2, AGG_QUANTILES = -3 /* - the quantile */ };
+enum { AGG_INPUT_MAX = 1 + COLUMNS_MAX * CELL_NUMBER_BYTES_MAX }; /* without texts */
+static_assert(AGG_QUANTILES - AGG_QUANTILES_MAX >= INT8_MIN, "a byte tells what an input is");
 
 /* lines -> (group, input as bytes); lines -> (group, value of a column of `distinct`); (group,
  * value) -> (group, input); accumulator; (group, accumulator) -> line. The second and the third
@@ -72,7 +71,7 @@ extern const struct glint_function agg_row, agg_value, agg_seen, agg_merge, agg_
 
 struct agg_merge_state {
     struct agg_plan plan;
-    struct glint_buffer buffer; /* an accumulator whose texts change */
+    struct glint_buffer buffer; /* an accumulator that changes its size */
 };
 
 /* A row, for the functions that read some. */
@@ -80,13 +79,13 @@ struct agg_row_state {
     struct columns_reader reader;
     struct agg_plan plan;
     int64_t column;
-    struct agg_input input;
+    struct number numbers[COLUMNS_MAX];
     struct columns_joined group;
     struct glint_buffer buffer; /* an input with texts, or a key */
 };
 int agg_open_plan(struct glint_task *task, struct agg_plan *plan);
 int agg_open_row(struct glint_task *task, void *state);
-/* Reads all columns of a row: all functions find the same rows bad. Sets s->input.numbers. Returns
+/* Reads all columns of a row: all functions find the same rows bad. Sets s->numbers. Returns
  * 1, 0 if the row was skipped, or a code. */
 int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *fields, struct glint_slice *out_group);
@@ -95,6 +94,29 @@ int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_
  * context's code. */
 int agg_save(struct glint_rdd *rows, const struct table *t, const struct glint_job_args *args,
              const struct columns *c, const struct agg_plan *p);
+
+/* ---- Accumulators (agg_merge.c) */
+
+/* The numbers of a column. */
+struct __attribute__((packed)) agg_column {
+    struct exact_sum exact;  /* of the exact numbers */
+    double inexact;          /* sum of the others; `scaled`: times AGG_INEXACT_SCALE */
+    int64_t values;          /* not empty */
+    struct number min, max;  /* the first ones, of equal numbers */
+    uint8_t rounded, scaled; /* 1: a number is not exact */
+};
+/* Sums of fewer than 2^63 doubles, times this, are finite. */
+#define AGG_INEXACT_SCALE 0x1p-64
+
+/* Accumulators may come from another process. Returns 0, or a code if no task of agg made it. */
+int agg_acc_check(struct glint_task *task, const struct agg_plan *p, struct glint_slice acc);
+/* Of one that was checked: the number of rows, or with 1 + i of different values of column i; the
+ * numbers and variance of a column; a quantile; a text for each of plan.text. */
+int64_t agg_acc_count(const uint8_t *acc, uint32_t index);
+struct agg_column agg_acc_column(const struct agg_plan *p, const uint8_t *acc, uint32_t index);
+struct variance agg_acc_variance(const struct agg_plan *p, const uint8_t *acc, uint32_t index);
+struct number agg_acc_quantile(const struct agg_plan *p, const uint8_t *acc, uint32_t index);
+void agg_acc_texts(const struct agg_plan *p, struct glint_slice acc, struct glint_slice *out);
 
 /* ---- Quantiles (agg_quantiles.c) */
 
@@ -112,8 +134,8 @@ extern const struct glint_function agg_quantile_key, agg_quantile_partition, agg
 int agg_texts_append(struct glint_task *task, struct glint_buffer *buffer, struct glint_slice text);
 /* Sets out[0, count). Returns false if `bytes` are not this number of texts. */
 bool agg_texts_read(struct glint_slice bytes, uint32_t count, struct glint_slice *out);
-/* Merge the valid texts of a row, or of another accumulator, into those of `acc`, which begin at
- * `offset`. Return 0 or a code. */
+/* Merge the texts of a row, or of another accumulator that was checked, into those of `acc`, which
+ * begin at `offset`. Return 0 or a code. */
 int agg_texts_merge_row(struct glint_task *task, struct agg_merge_state *s, struct glint_acc *acc,
                         uint64_t offset, struct glint_slice row);
 int agg_texts_combine(struct glint_task *task, struct agg_merge_state *s, struct glint_acc *acc,

@@ -49,7 +49,7 @@ static int quantile_key_each(struct glint_task *task, void *state, const struct 
     if (group.size > UINT32_MAX)
         return glint_bad_row(task, in->value.bytes, "the group is longer than 4 GiB");
     for (uint32_t i = 0; i < s->plan.numbers; i++) {
-        const struct number *number = &s->input.numbers[i];
+        const struct number *number = &s->numbers[i];
         if (number->decimals == NUMBER_NONE || !has_quantile(&s->plan, i)) continue;
         const struct glint_slice text = fields[s->plan.by + i];
         assert(text.size <= NUMBER_TEXT_MAX);
@@ -118,7 +118,6 @@ struct quantile_state {
         struct number part; /* at least 0, less than 1; exact */
         struct number low_number;
     } searches[AGG_QUANTILES_MAX];
-    struct agg_input input;
 };
 
 static int quantile_value_open(struct glint_task *task, void *state)
@@ -162,14 +161,13 @@ static struct number interpolate(const struct number *low, const struct number *
     return problem == NULL ? result : *high; /* it was rounded beyond the largest double */
 }
 
-static void emit_quantile(struct quantile_state *s, struct glint_slice group, uint32_t quantile,
-                          const struct number *value, struct glint_emitter *out)
+static void emit_quantile(struct glint_slice group, uint32_t quantile, const struct number *value,
+                          struct glint_emitter *out)
 {
-    s->input.what = AGG_QUANTILES - (int64_t)quantile;
-    s->input.numbers[0] = *value;
-    const struct glint_record record = {
-        .key.bytes = group,
-        .value.bytes = {(const uint8_t *)&s->input, AGG_HEAD_BYTES + sizeof *value}};
+    uint8_t input[AGG_INPUT_MAX];
+    input[0] = (uint8_t)(AGG_QUANTILES - (int)quantile);
+    const uint64_t size = (uint64_t)(number_put(input + 1, value) - input);
+    const struct glint_record record = {.key.bytes = group, .value.bytes = {input, size}};
     glint_emit(out, &record);
 }
 
@@ -205,7 +203,7 @@ static int quantile_value_each(struct glint_task *task, void *state, const struc
         if (search->low >= from && search->low < s->position) search->low_number = number;
         if (high < from || high >= s->position) continue;
         const struct number value = interpolate(&search->low_number, &number, &search->part);
-        emit_quantile(s, key.group, i, &value, out);
+        emit_quantile(key.group, i, &value, out);
     }
     return 0;
 }

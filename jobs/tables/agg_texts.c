@@ -77,8 +77,8 @@ int agg_texts_merge_row(struct glint_task *task, struct agg_merge_state *s, stru
     struct glint_slice columns[COLUMNS_MAX], next[COLUMNS_MAX];
     const struct agg_plan *p = &s->plan;
     if (p->text_count == 0) return 0;
-    const bool valid = agg_texts_read(row, p->texts, columns);
-    assert(valid);
+    if (!agg_texts_read(row, p->texts, columns))
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row of a group is not valid");
     for (uint32_t i = 0; i < p->text_count; i++) {
         assert(p->text[i].column < p->texts);
         next[i] = columns[p->text[i].column];

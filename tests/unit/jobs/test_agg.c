@@ -50,13 +50,13 @@ static struct glint_acc acc_of(const struct agg_plan *plan, const char *number,
 {
     struct glint_task task = {.attempt_id = 1};
     struct agg_merge_state state = {.plan = *plan};
-    struct agg_input input = {.what = AGG_ROW};
+    struct number parsed;
     struct glint_acc acc = {.value.bytes.data = memory, .capacity = ACC_BYTES_MAX};
     const struct glint_slice text = {(const uint8_t *)number, strlen(number)};
     uint8_t bytes[ACC_BYTES_MAX];
-    uint64_t size = AGG_HEAD_BYTES + sizeof input.numbers[0];
-    cr_assert(number_parse(text, &input.numbers[0]));
-    memcpy(bytes, &input, size);
+    cr_assert(number_parse(text, &parsed));
+    bytes[0] = (uint8_t)AGG_ROW;
+    uint64_t size = (uint64_t)(number_put(bytes + 1, &parsed) - bytes);
     if (plan->texts > 0) {
         memcpy(bytes + size, &text.size, sizeof text.size);
         memcpy(bytes + size + sizeof text.size, text.data, text.size);
@@ -81,8 +81,11 @@ static int combine(const struct agg_plan *plan, struct glint_acc *acc, struct gl
     return r;
 }
 
-/* The code of a job that writes the accumulator's line. */
-static int write_line(const struct agg_plan *plan, struct glint_slice acc)
+enum { LINE_BYTES_MAX = 512 };
+
+/* The code of a job that writes the accumulator's line, which is copied to `out`. */
+static int write_line_to(const struct agg_plan *plan, struct glint_slice acc,
+                         char out[LINE_BYTES_MAX])
 {
     static const struct glint_function *const functions[] = {&agg_line, NULL};
     static const struct glint_module module = {"agg", functions};
@@ -102,12 +105,24 @@ static int write_line(const struct agg_plan *plan, struct glint_slice acc)
     struct glint_rdd *groups =
         glint_parallelize(g, (struct glint_schema){GLINT_TEXT, GLINT_BYTES}, &record, 1, 1);
     const int r = glint_collect(glint_map(groups, &agg_line, args), &rows);
-    if (r == 0) glint_rows_free(&rows);
+    if (r == 0) {
+        const struct glint_slice line = glint_rows_at(&rows, 0).value.bytes;
+        cr_assert_lt(line.size, LINE_BYTES_MAX);
+        memcpy(out, line.data, line.size);
+        out[line.size] = '\0';
+        glint_rows_free(&rows);
+    }
     cr_assert(r == 0 || r == GLINT_E_SHUFFLE_CORRUPT || r == GLINT_E_VALUE_LIMIT, "%s",
               glint_error(g)->cause);
     glint_finish(g);
     glint_destroy(g);
     return r;
+}
+
+static int write_line(const struct agg_plan *plan, struct glint_slice acc)
+{
+    char line[LINE_BYTES_MAX];
+    return write_line_to(plan, acc, line);
 }
 
 static const struct agg_plan *const plans[] = {&sums, &statistics};
@@ -157,6 +172,51 @@ Test(agg, damaged_accumulators_are_numbers_or_errors)
         /* the decimals of the sum, the least and the greatest number; of sums, squares, texts */
         cr_expect_geq(rejected, (k == 0 ? 3 : 7) * 4, "%d", rejected);
     }
+}
+
+static void add_text(const struct agg_plan *plan, struct glint_acc *acc, const char *number)
+{
+    uint8_t memory[ACC_BYTES_MAX];
+    struct glint_acc more = acc_of(plan, number, memory);
+    if (acc->value.bytes.size > 0) {
+        cr_assert_eq(combine(plan, acc, more.value.bytes), 0);
+        return;
+    }
+    memcpy(glint_acc_bytes(acc), memory, more.value.bytes.size);
+    acc->value.bytes.size = more.value.bytes.size;
+}
+
+/* Sums of numbers of which some do not fit a narrow column, wherever they are and are combined. */
+Test(agg, wide_numbers_change_no_result)
+{
+    static const struct {
+        const char *numbers[6], *line;
+    } cases[] = {
+        {{"1", "-3", "5.00", "5", "0.25", "7"}, "15.25\t-3\t2.5416666666666665\t6"},
+        {{"9223372036854775807", "1", "9223372036854775807", "-3.25", "5.00", "0.1"},
+         "18446744073709551616.85\t-3.25\t3.0744573456182584e+18\t6"},
+        {{"-9223372036854775808", "-9223372036854775808", "0.000000000000000001", "5", "-5", "0"},
+         "-18446744073709551615.999999999999999999\t-9223372036854775808\t"
+         "-3.0744573456182584e+18\t6"},
+        {{"12345678901234567890.5", "1", "2", "3", "-12345678901234567890.5", "4"},
+         "10.0\t-12345678901234567890.5\t1.6666666666666667\t6"},
+        {{"1e2", "1", "2", "3", "4", "5"}, "115.0\t1\t19.166666666666668\t6"},
+        {{"0.0000000000000000001", "5", "5.0", "6", "7", "8"},
+         "31.0000000000000000001\t0.0000000000000000001\t5.166666666666667\t6"},
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+        for (int cut = 0; cut < 6; cut++)
+            for (int first = 0; first < 6; first++) {
+                uint8_t left[ACC_BYTES_MAX], right[ACC_BYTES_MAX];
+                char line[LINE_BYTES_MAX];
+                struct glint_acc acc = {.value.bytes.data = left, .capacity = ACC_BYTES_MAX};
+                struct glint_acc other = {.value.bytes.data = right, .capacity = ACC_BYTES_MAX};
+                for (int i = 0; i < 6; i++)
+                    add_text(&sums, i < cut ? &other : &acc, cases[c].numbers[(first + i) % 6]);
+                if (cut > 0) cr_assert_eq(combine(&sums, &acc, other.value.bytes), 0);
+                cr_assert_eq(write_line_to(&sums, acc.value.bytes, line), 0);
+                cr_expect_str_eq(line + 1, cases[c].line, "%s", line) /* after k */;
+            }
 }
 
 /* Keys of quantiles, by the whole plan: agg.quantileValue alone reads what a shuffle gives. */
