@@ -259,6 +259,19 @@ struct glint_column_part glint_find_column_part(struct glint_rdd *lines, uint32_
  * is left out and counted. */
 struct glint_rdd *glint_column_pairs(struct glint *g, const char *paths,
                                      const struct glint_column_pair *pair);
+/* Columns of such files by number: those of a key, and of numbers. */
+struct glint_column_cells {
+    const uint32_t *keys, *numbers;
+    uint32_t key_count, number_count;
+};
+/* Such files as pairs: the texts of the keys' columns as rows have them, and the byte
+ * GLINT_CELLS_NUMBERS with a cell (engine/base/cell.h) of each number, or GLINT_CELLS_TEXT with the
+ * whole row, if one of them is no cell. `lines` is a source of the same paths. Returns NULL, without
+ * an error, if they are no files of columns, a file lacks a column, or one of numbers has another
+ * type: then read rows. */
+enum { GLINT_CELLS_NUMBERS = 0xff, GLINT_CELLS_TEXT = 0xfe };
+struct glint_rdd *glint_column_cells(struct glint_rdd *lines, const char *paths,
+                                     const struct glint_column_cells *cells);
 
 /* Such files as blocks (glint_columns.h), (none, bytes): the columns with these names, in this
  * order, or all of the files (NULL). Text and bytes are no views and no dictionaries, so that all

@@ -15,13 +15,7 @@ extern const struct op op_column_pairs;
 struct pair_column {
     uint32_t column; /* of the layout; GLINT_NO_COLUMN */
     enum glint_type type;
-    const struct arrow_field *field; /* of the current array */
-    const struct ArrowArray *array;  /* NULL: the file has none, */
-    const struct partition_column
-        *constant;                       /* but perhaps its directories a value that is not null */
-    struct buffer bytes;                 /* texts that are not borrowed */
-    const struct ArrowArray *dictionary; /* whose texts are in `bytes` */
-    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+    struct column_texts texts; /* also the array of numbers */
     union {
         int64_t i64[BATCH_ROWS_MAX];
         double f64[BATCH_ROWS_MAX];
@@ -125,17 +119,12 @@ static int find_in_layout(struct column_pairs_state *s, const struct row_layout 
 
 static bool is_null(const struct pair_column *c, int64_t row)
 {
-    return c->column != GLINT_NO_COLUMN &&
-           (c->array == NULL ? c->constant == NULL : arrow_is_null(c->field, c->array, row));
+    return c->column != GLINT_NO_COLUMN && column_texts_is_null(&c->texts, row);
 }
 
 static bool may_be_null(const struct pair_column *c)
 {
-    if (c->column == GLINT_NO_COLUMN) return false;
-    if (c->array == NULL) return c->constant == NULL;
-    if (c->field->dictionary != NULL) return true;
-    if (c->field->type == ARROW_NULL || c->field->type == ARROW_RUN_END) return true;
-    return c->array->null_count != 0 && c->array->n_buffers > 0 && c->array->buffers[0] != NULL;
+    return c->column != GLINT_NO_COLUMN && column_texts_may_be_null(&c->texts);
 }
 
 /* Chooses rows for a batch, from row `from` of the array on, without those that have a null.
@@ -167,21 +156,22 @@ static void set_numbers(struct column_pairs_state *s, struct pair_column *c, int
 {
     assert(c->type == GLINT_I64 || c->type == GLINT_F64);
     const enum arrow_type plain = c->type == GLINT_I64 ? ARROW_I64 : ARROW_F64;
-    const bool borrowed = !s->some && c->field->type == plain && c->field->dictionary == NULL;
-    const int64_t *values = borrowed ? (const int64_t *)c->array->buffers[1] : NULL;
+    const bool borrowed =
+        !s->some && c->texts.field->type == plain && c->texts.field->dictionary == NULL;
+    const int64_t *values = borrowed ? (const int64_t *)c->texts.array->buffers[1] : NULL;
     if (borrowed && (uintptr_t)values % sizeof *values == 0) {
-        out->i64 = c->type == GLINT_I64 ? values + c->array->offset + from : NULL;
+        out->i64 = c->type == GLINT_I64 ? values + c->texts.array->offset + from : NULL;
         out->f64 = c->type == GLINT_F64
-                       ? (const double *)c->array->buffers[1] + c->array->offset + from
+                       ? (const double *)c->texts.array->buffers[1] + c->texts.array->offset + from
                        : NULL;
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
         const int64_t row = row_at(s, from, i);
         if (c->type == GLINT_I64)
-            c->i64[i] = arrow_i64(c->field, c->array, row);
+            c->i64[i] = arrow_i64(c->texts.field, c->texts.array, row);
         else
-            c->f64[i] = arrow_f64(c->field, c->array, row);
+            c->f64[i] = arrow_f64(c->texts.field, c->texts.array, row);
     }
     if (c->type == GLINT_I64)
         out->i64 = c->i64;
@@ -189,120 +179,26 @@ static void set_numbers(struct column_pairs_state *s, struct pair_column *c, int
         out->f64 = c->f64;
 }
 
-/* Borrows texts of 32-bit offsets, as many as fit a batch; returns how many. Bytes past the end of
- * the array's buffer may not be readable, so the last texts are copied. */
-static uint32_t borrow_texts(struct pair_column *c, int64_t from, uint32_t count,
-                             struct glint_column *out)
-{
-    assert(from + count <= c->array->length);
-    const int32_t *offsets = (const int32_t *)c->array->buffers[1] + c->array->offset;
-    const int64_t all = offsets[c->array->length], first = offsets[from];
-    uint32_t n = count;
-    while (n > 0 && offsets[from + n] - first > (int64_t)BATCH_BYTES_MAX) n /= 2;
-    while (n > 0 && all - offsets[from + n] < (int64_t)READ_SLACK) n--;
-    if (n == 0) return 0;
-    for (uint32_t i = 0; i < n; i++) {
-        c->start[i] = (uint32_t)(offsets[from + i] - first);
-        c->end[i] = (uint32_t)(offsets[from + i + 1] - first);
-    }
-    out->base = (const uint8_t *)c->array->buffers[2] + first;
-    out->size = (uint64_t)(offsets[from + n] - first);
-    return n;
-}
-
-/* Copies texts, as many as fit a batch. Returns how many, or a code. */
-static int64_t copy_texts(struct column_pairs_state *s, struct pair_column *c, int64_t from,
-                          uint32_t count, struct glint_column *out)
-{
-    uint32_t n = 0;
-    c->bytes.size = 0;
-    for (bool fits = true; fits && n < count; n += fits) {
-        const uint64_t before = c->bytes.size;
-        if (!arrow_append_text(c->field, c->array, row_at(s, from, n), &c->bytes))
-            return error_no_memory(&s->task->error);
-        fits = n == 0 || c->bytes.size <= BATCH_BYTES_MAX;
-        if (!fits) {
-            c->bytes.size = before;
-            break;
-        }
-        c->start[n] = (uint32_t)before;
-        c->end[n] = (uint32_t)c->bytes.size;
-    }
-    if (!buffer_reserve(&c->bytes, 1)) return error_no_memory(&s->task->error);
-    out->base = c->bytes.data;
-    out->size = c->bytes.size;
-    if (n == 1 && out->size > BATCH_BYTES_MAX) out->start = out->end = NULL;
-    return n;
-}
-
-/* Texts of a dictionary, which is copied once per array: rows refer to it. Returns 0 if that does
- * not fit a batch, else `count`, or a code. */
-static int64_t refer_to_dictionary(struct column_pairs_state *s, struct pair_column *c,
-                                   int64_t from, uint32_t count, struct glint_column *out)
-{
-    const struct ArrowArray *d = c->array->dictionary;
-    assert(d != NULL && from + count <= c->array->length);
-    const int32_t *offsets = (const int32_t *)d->buffers[1] + d->offset;
-    const uint64_t size = (uint64_t)(offsets[d->length] - offsets[0]);
-    if (size > BATCH_BYTES_MAX) return 0;
-    if (from == 0 || c->dictionary != d) {
-        c->bytes.size = 0;
-        if (!buffer_reserve(&c->bytes, size + 1) ||
-            !buffer_append(&c->bytes, (const uint8_t *)d->buffers[2] + offsets[0], size))
-            return error_no_memory(&s->task->error);
-        c->dictionary = d;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct glint_slice text = arrow_bytes(c->field, c->array, row_at(s, from, i));
-        c->start[i] = (uint32_t)(text.data - ((const uint8_t *)d->buffers[2] + offsets[0]));
-        c->end[i] = c->start[i] + (uint32_t)text.size;
-    }
-    out->base = c->bytes.data;
-    out->size = c->bytes.size;
-    return count;
-}
-
 /* Empty texts, each at an address of its own, by which messages find their row. */
 static int64_t empty_texts(struct column_pairs_state *s, struct pair_column *c, uint32_t count,
                            struct glint_column *out)
 {
-    if (c->bytes.data == NULL) {
-        if (!buffer_reserve(&c->bytes, BATCH_ROWS_MAX)) return error_no_memory(&s->task->error);
-        memset(c->bytes.data, 0, BATCH_ROWS_MAX);
-        for (uint32_t i = 0; i < BATCH_ROWS_MAX; i++) c->start[i] = c->end[i] = i;
+    if (c->texts.bytes.data == NULL) {
+        if (!buffer_reserve(&c->texts.bytes, BATCH_ROWS_MAX))
+            return error_no_memory(&s->task->error);
+        memset(c->texts.bytes.data, 0, BATCH_ROWS_MAX);
+        for (uint32_t i = 0; i < BATCH_ROWS_MAX; i++) c->texts.start[i] = c->texts.end[i] = i;
     }
-    out->base = c->bytes.data;
+    out->base = c->texts.bytes.data;
     out->size = BATCH_ROWS_MAX;
     return count;
-}
-
-/* The same text for all rows, as often as fits a batch, each at an address of its own, by which
- * messages find the row. Returns how many, or a code. */
-static int64_t repeat_text(struct column_pairs_state *s, struct pair_column *c, uint32_t count,
-                           struct glint_column *out)
-{
-    const struct glint_slice text = c->constant->value;
-    assert(text.size < PATH_MAX);
-    const uint32_t size = (uint32_t)text.size, stride = size > 0 ? size : 1;
-    const uint32_t most = (uint32_t)(BATCH_BYTES_MAX / stride), n = count < most ? count : most;
-    c->bytes.size = 0;
-    if (!buffer_reserve(&c->bytes, (uint64_t)n * stride)) return error_no_memory(&s->task->error);
-    for (uint32_t i = 0; i < n; i++) {
-        memcpy(c->bytes.data + (uint64_t)i * stride, size > 0 ? text.data : (const uint8_t *)"",
-               stride);
-        c->start[i] = i * stride;
-        c->end[i] = c->start[i] + size;
-    }
-    out->base = c->bytes.data;
-    out->size = (uint64_t)n * stride;
-    return n;
 }
 
 /* Sets a column of the batch. Returns the number of rows, from 1 up to `count`, or a code. */
 static int64_t set_column(struct column_pairs_state *s, struct pair_column *c, int64_t from,
                           uint32_t count, struct glint_column *out)
 {
-    *out = (struct glint_column){.type = c->type, .start = c->start, .end = c->end};
+    *out = (struct glint_column){.type = c->type, .start = c->texts.start, .end = c->texts.end};
     if (c->type == GLINT_NONE) return count;
     if (c->column == GLINT_NO_COLUMN) return empty_texts(s, c, count, out);
     if (c->type != GLINT_TEXT) {
@@ -310,17 +206,7 @@ static int64_t set_column(struct column_pairs_state *s, struct pair_column *c, i
         set_numbers(s, c, from, count, out);
         return count;
     }
-    if (c->constant != NULL) return repeat_text(s, c, count, out);
-    const struct arrow_field *values = c->field->dictionary;
-    if (values != NULL && values->dictionary == NULL && c->array->dictionary->buffers[2] != NULL &&
-        (values->type == ARROW_UTF8 || values->type == ARROW_BINARY)) {
-        const int64_t n = refer_to_dictionary(s, c, from, count, out);
-        if (n != 0) return n;
-    }
-    const bool plain = c->field->type == ARROW_UTF8 || c->field->type == ARROW_BINARY;
-    const uint32_t borrowed =
-        plain && !s->some && c->field->dictionary == NULL ? borrow_texts(c, from, count, out) : 0;
-    return borrowed > 0 ? borrowed : copy_texts(s, c, from, count, out);
+    return column_texts_set(s->task, &c->texts, s->some ? s->rows : NULL, from, count, out);
 }
 
 /* Emits rows of the array from `from` on. Returns the next row, or a code. */
@@ -358,17 +244,14 @@ static int begin_array(struct column_pairs_state *s)
     for (uint32_t i = 0; i < 2; i++) {
         struct pair_column *c = columns[i];
         if (c->column == GLINT_NO_COLUMN) continue;
-        c->array = column_reader_column(&s->reader, c->column, &c->field);
-        c->constant = column_reader_constant(&s->reader, c->column);
-        if (c->constant != NULL && c->constant->null) c->constant = NULL;
-        c->dictionary = NULL;
-        if (c->array == NULL || c->type == GLINT_TEXT ||
-            (c->type == GLINT_I64 ? arrow_is_i64(c->field) : arrow_is_f64(c->field)))
+        column_texts_begin(&c->texts, &s->reader, c->column);
+        if (c->texts.array == NULL || c->type == GLINT_TEXT ||
+            (c->type == GLINT_I64 ? arrow_is_i64(c->texts.field) : arrow_is_f64(c->texts.field)))
             continue;
         return error_set(&s->task->error, GLINT_E_INPUT_CHANGED,
                          "run the job again when no process writes to its input",
                          "%s: column \"%s\" has another type than before",
-                         column_reader_piece(&s->reader)->path, c->field->name);
+                         column_reader_piece(&s->reader)->path, c->texts.field->name);
     }
     return 0;
 }
@@ -396,8 +279,8 @@ static void column_pairs_close(void *state)
 {
     struct column_pairs_state *s = state;
     column_reader_close(&s->reader);
-    buffer_fini(&s->key.bytes);
-    buffer_fini(&s->value.bytes);
+    buffer_fini(&s->key.texts.bytes);
+    buffer_fini(&s->value.texts.bytes);
 }
 
 const struct op op_column_pairs = {.name = "columnPairs",

@@ -3,6 +3,7 @@
 #define GLINT_OPS_COLUMN_SOURCE_H
 
 #include "engine/batch.h"
+#include "engine/input/column_reader.h"
 #include "engine/input/input.h"
 #include "engine/plan/op.h"
 
@@ -20,5 +21,27 @@ struct column_origin {
 void column_origin_init(struct column_origin *o);
 void column_origin_set(struct column_origin *o, const struct split_piece *piece, uint64_t first_row,
                        const struct glint_column *column, uint32_t rows);
+
+/* The texts of a column, for batches. Zeros before column_texts_begin; free `bytes` at the end. */
+struct column_texts {
+    const struct arrow_field *field; /* of the current array */
+    const struct ArrowArray *array;  /* NULL: the file has none, */
+    const struct partition_column
+        *constant;                       /* but perhaps its directories a value that is not null */
+    struct buffer bytes;                 /* texts that are not borrowed */
+    const struct ArrowArray *dictionary; /* whose texts are in `bytes` */
+    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+};
+/* Takes the current array of a column of the layout. */
+void column_texts_begin(struct column_texts *c, const struct column_reader *reader,
+                        uint32_t column);
+bool column_texts_is_null(const struct column_texts *c, int64_t row);
+/* Whether a row of the array may be null. */
+bool column_texts_may_be_null(const struct column_texts *c);
+/* Sets out's data to the texts of rows[0, count), or, if it is NULL, of [from, from + count), of
+ * which none is null: as many as fit a batch. They are borrowed from the array, or in `c` until the
+ * next call. Returns how many, at least 1, or a code. */
+int64_t column_texts_set(struct glint_task *task, struct column_texts *c, const uint32_t *rows,
+                         int64_t from, uint32_t count, struct glint_column *out);
 
 #endif

@@ -37,6 +37,8 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
 /* Compares the headers of the source's files (glint_with_columns), before splits are made; files of
  * columns are an error unless the job accepts them. Returns 0 or the context's code. */
 int text_source_match_columns(struct glint_rdd *rdd);
+/* The input of a source of text lines; NULL: it is none. */
+struct input_list *text_source_list(struct glint_rdd *lines);
 /* Makes splits by bytes, for textFile and similar sources. Returns 0 or the context's code. */
 int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes);
 /* Adds each split to the RDD in its wire format. Returns 0 or the context's code. */

@@ -7,6 +7,7 @@
     X(key_value_text_file)                                                                         \
     X(n_line_text_file)                                                                            \
     X(column_pairs)                                                                                \
+    X(column_cells)                                                                                \
     X(column_batches)                                                                              \
     X(msgpack_file)                                                                                \
     X(whole_text_files)                                                                            \

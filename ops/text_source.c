@@ -348,10 +348,14 @@ static struct input_list *find_input(struct glint_rdd *lines, const char *call)
     return NULL;
 }
 
+struct input_list *text_source_list(struct glint_rdd *lines)
+{
+    return lines != NULL && lines->source_free == list_free ? lines->source : NULL;
+}
+
 enum glint_column_format glint_accept_columns(struct glint_rdd *lines)
 {
-    struct input_list *list =
-        lines != NULL && lines->source_free == list_free ? lines->source : NULL;
+    struct input_list *list = text_source_list(lines);
     if (list == NULL || !list->has_columns) return GLINT_NO_COLUMNS;
     list->accepts_columns = true;
     lines->g->csv = JSON_ROW; /* rows of outputs are CSV with commas; keys have tabs behind them */
@@ -360,8 +364,7 @@ enum glint_column_format glint_accept_columns(struct glint_rdd *lines)
 
 void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_t count)
 {
-    struct input_list *list =
-        lines != NULL && lines->source_free == list_free ? lines->source : NULL;
+    struct input_list *list = text_source_list(lines);
     if (list == NULL || !list->has_columns || context_failed(lines->g)) return;
     struct glint_error *error = &lines->g->error;
     if (input_list_read_schema(lines->g->config.env, list, error) != 0) return;
@@ -376,8 +379,7 @@ void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32
 
 const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count)
 {
-    struct input_list *list =
-        lines != NULL && lines->source_free == list_free ? lines->source : NULL;
+    struct input_list *list = text_source_list(lines);
     *out_count = 0;
     if (list == NULL || !list->has_columns ||
         input_list_read_schema(lines->g->config.env, list, &lines->g->error) != 0)

@@ -1,8 +1,7 @@
-/* Values of typed columns in bytes, between a source of rows and a job's functions, and in what a
+/* Numbers of columns in bytes, between a source of rows and a job's functions, and in what a
  * job shuffles. A cell is a byte that tells its kind, and what follows it:
  *
  *     CELL_NULL                            nothing
- *     CELL_TEXT                            the size, 4 bytes, and the text
  *     CELL_F64                             a double
  *     CELL_DECIMAL + decimals              units, 8 bytes in two's complement: units / 10^decimals
  *     CELL_WIDE | CELL_DECIMAL + decimals  the same in 16 bytes, the lower ones first
@@ -14,8 +13,8 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { CELL_NULL = 0, CELL_TEXT = 1, CELL_F64 = 2, CELL_DECIMAL = 3, CELL_WIDE = 0x80 };
-enum { CELL_DECIMALS_MAX = 38, CELL_NUMBER_BYTES_MAX = 17, CELL_TEXT_HEAD = 5 };
+enum { CELL_NULL = 0, CELL_F64 = 1, CELL_DECIMAL = 2, CELL_WIDE = 0x80 };
+enum { CELL_DECIMALS_MAX = 38, CELL_NUMBER_BYTES_MAX = 17 };
 
 /* Each writes a cell, and returns its end. */
 
@@ -47,7 +46,7 @@ static inline uint8_t *cell_put_f64(uint8_t *out, double value)
     return out + 1 + sizeof value;
 }
 
-/* The bytes of a number's or null's cell that begins with this one; 0: it is no such cell. */
+/* The bytes of a cell that begins with this one; 0: it is no cell. */
 static inline uint32_t cell_number_bytes(uint8_t kind)
 {
     if (kind == CELL_NULL) return 1;

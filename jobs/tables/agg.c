@@ -197,6 +197,21 @@ static struct glint_rdd *no_row(struct glint *g)
     return glint_parallelize(g, (struct glint_schema){GLINT_TEXT, GLINT_BYTES}, &record, 1, 1);
 }
 
+/* (group, input) of each row. */
+static struct glint_rdd *row_inputs(const struct table *t, const struct columns *c,
+                                    const struct agg_plan *plan, struct glint_args *args)
+{
+    const struct glint_column_cells cells = {.keys = c->number,
+                                             .numbers = c->number + plan->by,
+                                             .key_count = plan->by,
+                                             .number_count = plan->numbers};
+    struct glint_rdd *pairs = NULL;
+    if (t->where == NULL && plan->distinct == 0 && plan->texts == 0)
+        pairs = glint_column_cells(t->lines, t->paths, &cells);
+    return pairs != NULL ? glint_map(pairs, &agg_cells, args)
+                         : glint_map(table_rows(t), &agg_row, args);
+}
+
 static int agg_run(struct glint *g, const struct glint_job_args *args)
 {
     struct table table;
@@ -207,7 +222,7 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
         return glint_error(g)->code;
     table_need_only(&table, &columns);
     struct glint_args *row_args = function_args(&table, &columns, &plan, 0);
-    struct glint_rdd *inputs = glint_map(table_rows(&table), &agg_row, row_args);
+    struct glint_rdd *inputs = row_inputs(&table, &columns, &plan, row_args);
     for (uint32_t i = 0; i < plan.distinct; i++) {
         struct glint_args *value_args = function_args(&table, &columns, &plan, i);
         struct glint_rdd *values = glint_flat_map(table_read_again(&table), &agg_value, value_args);
@@ -259,6 +274,6 @@ const struct glint_job agg_job = {
     .positional = {"INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,
-    .functions = {&agg_row, &agg_value, &agg_seen, &agg_quantile_key, &agg_quantile_partition,
-                  &agg_quantile_value, &agg_merge, &agg_line},
+    .functions = {&agg_row, &agg_cells, &agg_value, &agg_seen, &agg_quantile_key,
+                  &agg_quantile_partition, &agg_quantile_value, &agg_merge, &agg_line},
     .run = agg_run};

@@ -60,14 +60,18 @@ struct agg_plan {
 /* What is merged into an accumulator begins with one of these, or the column of one different
  * value, which is all. Of a row its numbers follow, as cells (cell.h), then its texts; of a
  * quantile its number. */
-enum { AGG_ROW = -1, AGG_NO_ROW = -2, AGG_QUANTILES = -3 /* - the quantile */ };
+enum {
+    AGG_ROW = (int8_t)GLINT_CELLS_NUMBERS,
+    AGG_NO_ROW = -2,
+    AGG_QUANTILES = -3 /* - the quantile */
+};
 enum { AGG_INPUT_MAX = 1 + COLUMNS_MAX * CELL_NUMBER_BYTES_MAX }; /* without texts */
 static_assert(AGG_QUANTILES - AGG_QUANTILES_MAX >= INT8_MIN, "a byte tells what an input is");
 
-/* lines -> (group, input as bytes); lines -> (group, value of a column of `distinct`); (group,
- * value) -> (group, input); accumulator; (group, accumulator) -> line. The second and the third
- * have an argument "column". */
-extern const struct glint_function agg_row, agg_value, agg_seen, agg_merge, agg_line;
+/* lines -> (group, input as bytes); the same of pairs of glint_column_cells; lines -> (group, value
+ * of a column of `distinct`); (group, value) -> (group, input); accumulator; (group, accumulator)
+ * -> line. Those of values have an argument "column". */
+extern const struct glint_function agg_row, agg_cells, agg_value, agg_seen, agg_merge, agg_line;
 
 struct agg_merge_state {
     struct agg_plan plan;

@@ -1,5 +1,6 @@
 /* The functions of agg: see agg.h. */
 #include "engine/base/text.h"
+#include "engine/batch.h"
 #include "jobs/tables/agg.h"
 
 #include <assert.h>
@@ -66,20 +67,51 @@ static int add_row_texts(struct agg_row_state *s, struct glint_task *task,
     return e;
 }
 
-static int emit_agg_row(struct glint_task *task, void *state, const struct glint_record *in,
-                        struct glint_emitter *out)
+static int emit_input_of_row(struct agg_row_state *s, struct glint_task *task,
+                             struct glint_slice row, struct glint_emitter *out)
 {
-    struct agg_row_state *s = state;
     struct glint_slice fields[COLUMNS_MAX];
     struct glint_record record;
-    int e = agg_read_row(s, task, in->value.bytes, fields, &record.key.bytes);
-    if (e <= 0) return e;
     uint8_t input[AGG_INPUT_MAX], *at = input;
+    int e = agg_read_row(s, task, row, fields, &record.key.bytes);
+    if (e <= 0) return e;
     *at++ = (uint8_t)AGG_ROW;
     for (uint32_t i = 0; i < s->plan.numbers; i++) at = number_put(at, &s->numbers[i]);
     record.value.bytes = (struct glint_slice){input, (uint64_t)(at - input)};
     e = s->plan.texts > 0 ? add_row_texts(s, task, fields, &record.value.bytes) : 0;
     if (e == 0) glint_emit(out, &record);
+    return e;
+}
+
+static int emit_agg_row(struct glint_task *task, void *state, const struct glint_record *in,
+                        struct glint_emitter *out)
+{
+    return emit_input_of_row(state, task, in->value.bytes, out);
+}
+
+/* A row of numbers is an input as it is. */
+static int emit_agg_cells(struct glint_task *task, void *state, const struct glint_batch *in,
+                          struct glint_emitter *out)
+{
+    bool text = false;
+    for (uint32_t i = 0; i < in->rows; i++)
+        text |= glint_column_slice(&in->value, i).data[0] != GLINT_CELLS_NUMBERS;
+    if (!text) {
+        glint_emit_batch(out, in);
+        return 0;
+    }
+    int e = 0;
+    for (uint32_t i = 0; i < in->rows && e == 0; i++) {
+        const struct glint_record record = glint_batch_record(in, i);
+        struct glint_slice row = record.value.bytes;
+        if (row.data[0] == GLINT_CELLS_NUMBERS) {
+            glint_emit(out, &record);
+            continue;
+        }
+        row.data++;
+        row.size--;
+        e = emit_input_of_row(state, task, row, out);
+    }
     return e;
 }
 
@@ -114,6 +146,13 @@ const struct glint_function agg_row = {.name = "agg.row",
                                        .state_size = sizeof(struct agg_row_state),
                                        .open = agg_open_row,
                                        .each = emit_agg_row};
+const struct glint_function agg_cells = {.name = "agg.cells",
+                                         .kind = GLINT_KIND_MAP,
+                                         .in = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
+                                         .out = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
+                                         .state_size = sizeof(struct agg_row_state),
+                                         .open = agg_open_row,
+                                         .batch = emit_agg_cells};
 const struct glint_function agg_value = {.name = "agg.value",
                                          .kind = GLINT_KIND_FLAT_MAP,
                                          .in = GLINT_ELEMENTS(GLINT_TEXT),
