@@ -15,7 +15,7 @@ uint8_t *acc_pool_alloc(struct acc_pool *p, uint64_t size)
     if (p->at == NULL || size > (uint64_t)(p->limit - p->at)) {
         bool alone = size > CHUNK_SHARE_MAX;
         uint64_t bytes = alone ? size : CHUNK_BYTES;
-        uint8_t *chunk = arena_alloc(&p->arena, bytes);
+        uint8_t *chunk = arena_alloc_aligned(&p->arena, bytes);
         if (chunk == NULL) return NULL;
         p->chunk_bytes += bytes;
         if (alone) return chunk;

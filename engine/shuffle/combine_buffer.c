@@ -263,9 +263,9 @@ static void prefetch_accumulator(const struct combine_buffer *g, uint32_t slot)
 static void prefetch_accumulator_bytes(const struct combine_buffer *g, uint32_t slot)
 {
     const struct glint_slice bytes = g->accs[slot].value.bytes;
-    if (bytes.data == NULL || bytes.size == COMBINE_BUFFER_NO_VALUE) return;
+    if (bytes.size == 0 || bytes.size == COMBINE_BUFFER_NO_VALUE) return;
     __builtin_prefetch(bytes.data, 1);
-    __builtin_prefetch(bytes.data + bytes.size, 1);
+    __builtin_prefetch(bytes.data + bytes.size - 1, 1);
 }
 
 static int combine_rows(struct combine_buffer *g, const struct glint_batch *batch,

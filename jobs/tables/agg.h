@@ -43,6 +43,7 @@ struct agg_plan {
      * of texts. Variances are of the first ones of numbers. */
     uint8_t by, numbers, variances, distinct, texts;
     uint8_t quantile_count, text_count, output_count;
+    uint8_t counted; /* 1: the number of rows is a result */
     struct agg_quantile {
         uint8_t column;   /* among the numbers */
         struct number at; /* 0 to 1, exact */
@@ -114,9 +115,9 @@ struct __attribute__((packed)) agg_column {
 
 /* Accumulators may come from another process. Returns 0, or a code if no task of agg made it. */
 int agg_acc_check(struct glint_task *task, const struct agg_plan *p, struct glint_slice acc);
-/* Of one that was checked: the number of rows, or with 1 + i of different values of column i; the
- * numbers and variance of a column; a quantile; a text for each of plan.text. */
-int64_t agg_acc_count(const uint8_t *acc, uint32_t index);
+/* Of one that was checked: the number of rows if it is a result, then those of different values;
+ * the numbers and variance of a column; a quantile; a text for each of plan.text. */
+int64_t agg_acc_count(const struct agg_plan *p, const uint8_t *acc, uint32_t index);
 struct agg_column agg_acc_column(const struct agg_plan *p, const uint8_t *acc, uint32_t index);
 struct variance agg_acc_variance(const struct agg_plan *p, const uint8_t *acc, uint32_t index);
 struct number agg_acc_quantile(const struct agg_plan *p, const uint8_t *acc, uint32_t index);

@@ -239,8 +239,10 @@ static size_t format_output(char *out, const struct line_state *s, struct agg_ou
 {
     struct number quantile;
     switch (output.kind) {
-    case AGG_COUNT: return text_format_i64(out, agg_acc_count(acc, 0));
-    case AGG_DISTINCT: return text_format_i64(out, agg_acc_count(acc, 1u + output.index));
+    case AGG_COUNT: return text_format_i64(out, agg_acc_count(&s->plan, acc, 0));
+    case AGG_DISTINCT:
+        return text_format_i64(out,
+                               agg_acc_count(&s->plan, acc, 0u + s->plan.counted + output.index));
     case AGG_VARIANCE:
     case AGG_VARIANCE_POP:
     case AGG_STDDEV:

@@ -1,8 +1,9 @@
 /* agg.merge: the accumulators of groups. See agg.h.
  *
- * An accumulator is a byte, 1 if its columns are wide, the number of rows, the number of different
- * values of each column of `distinct`, a column for each one of numbers, a struct variance for the
- * first ones, a number for each quantile, and texts (agg.h). Its bytes are not aligned.
+ * An accumulator is a byte, 1 if its columns are wide, the number of rows if it is a result, that
+ * of different values of each column of `distinct`, a column for each one of numbers, a struct
+ * variance for the first ones, a number for each quantile, and texts (agg.h). Its bytes are not
+ * aligned.
  *
  * Most groups have numbers whose sums fit 64 bits. Their columns are narrow, since merging a row is
  * as fast as memory is; the first number that does not fit makes all columns of its group wide,
@@ -20,9 +21,8 @@ struct PACKED narrow_column {
     int64_t sum, min, max;                        /* units; the first ones, of equal numbers */
     uint32_t values;                              /* not empty */
     uint8_t decimals, min_decimals, max_decimals; /* up to EXACT_SUM_SHIFT_MAX */
-    uint8_t unused;
 };
-static_assert(sizeof(struct narrow_column) == 32, "half a line of the cache");
+static_assert(1 + sizeof(struct narrow_column) == 32, "an accumulator is half a line of the cache");
 
 enum { NARROW, WIDE, ACC_FORMS };
 enum {
@@ -35,7 +35,7 @@ enum {
 static uint64_t column_offset(const struct agg_plan *p, int form, uint32_t column)
 {
     const uint64_t size = form == WIDE ? sizeof(struct agg_column) : sizeof(struct narrow_column);
-    return COUNTS_OFFSET + (1 + p->distinct) * sizeof(int64_t) + column * size;
+    return COUNTS_OFFSET + (0u + p->counted + p->distinct) * sizeof(int64_t) + column * size;
 }
 
 static uint64_t variance_offset(const struct agg_plan *p, int form, uint32_t column)
@@ -139,9 +139,10 @@ static struct agg_column widen_column(const struct narrow_column *c)
             .low = (uint64_t)c->max, .high = c->max >> 63, .decimals = (int8_t)c->max_decimals}};
 }
 
-int64_t agg_acc_count(const uint8_t *acc, uint32_t index)
+int64_t agg_acc_count(const struct agg_plan *p, const uint8_t *acc, uint32_t index)
 {
     int64_t count;
+    assert(index < 0u + p->counted + p->distinct);
     memcpy(&count, acc + COUNTS_OFFSET + index * sizeof count, sizeof count);
     return count;
 }
@@ -317,9 +318,9 @@ static int agg_merge_init(struct glint_task *task, void *state)
     return agg_open_plan(task, &((struct agg_merge_state *)state)->plan);
 }
 
-static void add_agg_count(uint8_t *acc, uint32_t index, int64_t by)
+static void add_agg_count(const struct agg_plan *p, uint8_t *acc, uint32_t index, int64_t by)
 {
-    const int64_t count = agg_acc_count(acc, index) + by;
+    const int64_t count = agg_acc_count(p, acc, index) + by;
     memcpy(acc + COUNTS_OFFSET + index * sizeof count, &count, sizeof count);
 }
 
@@ -417,10 +418,11 @@ static int agg_merge_row(struct glint_task *task, void *state, struct glint_acc 
                               rest);
     if (what != AGG_ROW) {
         if (what >= p->distinct || rest.size > 0) return set_invalid_input(task);
-        if (what != AGG_NO_ROW) add_agg_count(glint_acc_bytes(acc), 1u + (uint32_t)what, 1);
+        if (what != AGG_NO_ROW)
+            add_agg_count(p, glint_acc_bytes(acc), p->counted + (uint32_t)what, 1);
         return 0;
     }
-    add_agg_count(glint_acc_bytes(acc), 0, 1);
+    if (p->counted) add_agg_count(p, glint_acc_bytes(acc), 0, 1);
     const int e = merge_numbers(task, s, acc, &rest);
     if (e != 0) return e;
     if (p->texts == 0) return rest.size == 0 ? 0 : set_invalid_input(task);
@@ -504,8 +506,8 @@ static int agg_combine_accumulators(struct glint_task *task, void *state, struct
     int e = agg_acc_check(task, p, acc->value.bytes);
     if (e == 0) e = agg_acc_check(task, p, other);
     if (e != 0) return e;
-    for (uint32_t i = 0; i <= p->distinct; i++)
-        add_agg_count(glint_acc_bytes(acc), i, agg_acc_count(other.data, i));
+    for (uint32_t i = 0; i < 0u + p->counted + p->distinct; i++)
+        add_agg_count(p, glint_acc_bytes(acc), i, agg_acc_count(p, other.data, i));
     e = combine_columns(task, s, acc, other.data);
     if (e != 0) return e;
     combine_statistics(p, glint_acc_bytes(acc), other.data);

@@ -13,6 +13,7 @@ enum { ACC_BYTES_MAX = 512 };
 
 static const struct agg_plan sums = {
     .numbers = 1,
+    .counted = 1,
     .output_count = 4,
     .outputs = {{AGG_SUM, 0}, {AGG_MIN, 0}, {AGG_MEAN, 0}, {AGG_COUNT, 0}}};
 
