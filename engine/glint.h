@@ -266,9 +266,9 @@ struct glint_column_cells {
 };
 /* Such files as pairs: the texts of the keys' columns as rows have them, and the byte
  * GLINT_CELLS_NUMBERS with a cell (engine/base/cell.h) of each number, or GLINT_CELLS_TEXT with the
- * whole row, if one of them is no cell. `lines` is a source of the same paths. Returns NULL, without
- * an error, if they are no files of columns, a file lacks a column, or one of numbers has another
- * type: then read rows. */
+ * whole row, if one of them is no cell. `lines` is a source of the same paths. Returns NULL,
+ * without an error, if they are no files of columns, a file lacks a column, or one of numbers has
+ * another type: then read rows. */
 enum { GLINT_CELLS_NUMBERS = 0xff, GLINT_CELLS_TEXT = 0xfe };
 struct glint_rdd *glint_column_cells(struct glint_rdd *lines, const char *paths,
                                      const struct glint_column_cells *cells);

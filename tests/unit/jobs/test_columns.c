@@ -237,6 +237,88 @@ Test(columns, results_of_agg_have_names_and_types)
                    "two columns of the output are named \"sum(n)\"");
 }
 
+/* Writes rows of numbers of each kind that has cells, and of those that have none. */
+static void write_numbers(const char *name)
+{
+    static const char *const doubles[] = {
+        "0.5", "-12.34", "1e300", "0.30000000000000004", "7",
+        "-0",  "\\N",    "1e-5",  "123456789012.345",    "0.0001"};
+    static char text[1 << 20];
+    size_t n = (size_t)snprintf(text, sizeof text,
+                                HEAD "column k u\ncolumn d d\ncolumn x g\ncolumn i l\n"
+                                     "column u L\ngroup\n");
+    for (int i = 0; i < 6000; i++) {
+        if (i % 2500 == 2499) n += (size_t)snprintf(text + n, sizeof text - n, "group\n");
+        n += (size_t)snprintf(text + n, sizeof text - n, i % 11 == 0 ? "\\N" : "k%d", i % 13);
+        n += (size_t)snprintf(text + n, sizeof text - n, i % 17 == 3 ? "\t\\N" : "\td%d", i % 5);
+        n += (size_t)snprintf(text + n, sizeof text - n, "\t%s", doubles[i % 10]);
+        n += (size_t)snprintf(text + n, sizeof text - n, i % 3 == 0 ? "\t\\N" : "\t%d",
+                              i * 700001 - 9000);
+        n += (size_t)snprintf(text + n, sizeof text - n, "\t%s%d\n",
+                              i % 4 == 1 ? "1844674407370955" : "", 1000 + i % 600);
+    }
+    cr_assert_lt(n, sizeof text);
+    write_file(name, text);
+}
+
+/* Cells give the results of rows of text, which jobs with --where read. */
+Test(columns, agg_of_cells_is_that_of_text)
+{
+    static const char *const keys[] = {"k", "d", "i", "k,d", "d,k,u"};
+    write_numbers("a.parquet");
+    split_bytes = 1 << 20; /* for both: the order of doubles is that of splits */
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        cr_assert_eq(RUN("agg", "--by", keys[i], "--sum", "x,i,u", "--min", "x,i,u", "--max",
+                         "x,i,u", "--mean", "i", "--count", "--output-format", "tsv", "a.parquet",
+                         "cells"),
+                     0, "%s", error.cause);
+        cr_assert_eq(RUN("agg", "--by", keys[i], "--sum", "x,i,u", "--min", "x,i,u", "--max",
+                         "x,i,u", "--mean", "i", "--count", "--output-format", "tsv", "--where",
+                         "u > 0", "a.parquet", "text"),
+                     0, "%s", error.cause);
+        struct output a = output_read("cells"), b = output_read("text");
+        cr_expect(output_same(&a, &b), "%s", keys[i]);
+        cr_expect_gt(a.size, 100);
+        output_free(&a);
+        output_free(&b);
+        scratch_remove("cells");
+        scratch_remove("text");
+    }
+    split_bytes = 0;
+}
+
+Test(columns, bad_rows_of_cells_are_those_of_text)
+{
+    static const char *const wheres[] = {NULL, "n is not null"};
+    write_file("a.parquet", HEAD "column k u\ncolumn x g\ncolumn n l\n"
+                                 "group\na\t0.5\t1\nb\tnan\t2\na\t1\t5\n");
+    write_file("b.parquet", HEAD "column k u\ncolumn n l\ngroup\na\t1\nx\x1fy\t2\na\t3\n\x1d\t4\n");
+    for (int i = 0; i < 2; i++) {
+        const char *option = wheres[i] != NULL ? "--where" : "--null";
+        const char *where = wheres[i] != NULL ? wheres[i] : "\\N";
+        skip = false;
+        expect_failure(RUN("agg", "--by", "k", "--sum", "x", option, where, "a.parquet", "no"),
+                       GLINT_E_BAD_ROW,
+                       wheres[i] == NULL
+                           ? "a.parquet, row 2: a numeric column is not a number: column 2 (x): "
+                             "\"nan\"; the row: \"b\\x1fnan\\x1f\""
+                           : "a.parquet, row 2: a numeric column is not a number: column 2 (x): "
+                             "\"nan\"; the row: \"b\\x1fnan\\x1f2\"");
+        expect_failure(RUN("agg", "--by", "k", "--sum", "n", option, where, "b.parquet", "no"),
+                       GLINT_E_BAD_ROW, "b.parquet, row 2: the byte 0x1f, or 0x1d alone");
+        skip = true;
+        cr_assert_eq(RUN("agg", "--by", "k", "--sum", "x", option, where, "--output-format", "tsv",
+                         "a.parquet", "out"),
+                     0, "%s", error.cause);
+        expect_output("out", "a\t1.5\n");
+        cr_assert_eq(RUN("agg", "--by", "k", "--sum", "n", option, where, "--output-format", "tsv",
+                         "b.parquet", "out"),
+                     0, "%s", error.cause);
+        expect_output("out", "a\t4\n");
+        skip = false;
+    }
+}
+
 Test(columns, joined_rows_have_the_columns_of_both_sides)
 {
     static const char *const methods[] = {"shuffle", "broadcast", "bloom"};
