@@ -8,7 +8,7 @@
 #include "engine/input/xml_elements.h"
 #include "engine/net/crypto_library.h"
 #include "engine/net/hello.h"
-#include "engine/web/web_server.h"
+#include "engine/web/web_http.h"
 
 #include <assert.h>
 #include <bzlib.h>

@@ -8,29 +8,6 @@
 #include "engine/base/json.h"
 #include "engine/events/event_log.h"
 #include "engine/events/job_model.h"
-#include "engine/web/web_access.h"
-
-#include <microhttpd.h>
-
-/* libmicrohttpd, loaded when a page is served: other runs of glint neither need it nor pay for
- * it. */
-
-#define WEB_FUNCTIONS(X) \
-    X(get_version) X(start_daemon) X(stop_daemon) \
-    X(get_daemon_info) X(get_connection_info) X(run) \
-    X(get_timeout) X(lookup_connection_value) X(create_response_from_buffer) \
-    X(create_response_from_callback) X(add_response_header) X(queue_response) \
-    X(destroy_response) X(suspend_connection) X(resume_connection)
-
-struct web_library {
-#define MEMBER(name) __typeof__(&MHD_##name) name;
-    WEB_FUNCTIONS(MEMBER)
-#undef MEMBER
-};
-
-/* Returns the functions, or NULL with *error set to WEB_LIBRARY. It stays loaded: the library
- * registers functions for the process's end. */
-const struct web_library *web_library_load(struct glint_error *error);
 
 /* The jobs that are shown. */
 struct web_jobs {
