@@ -44,12 +44,14 @@
     X(OSSL_PARAM_construct_utf8_string) \
     X(OpenSSL_version) \
     X(SSL_CIPHER_find) \
+    X(SSL_CTX_check_private_key) \
     X(SSL_CTX_clear_options) \
     X(SSL_CTX_ctrl) \
     X(SSL_CTX_free) \
     X(SSL_CTX_get_ex_data) \
     X(SSL_CTX_new) \
     X(SSL_CTX_set_ciphersuites) \
+    X(SSL_CTX_set_default_passwd_cb) \
     X(SSL_CTX_set_ex_data) \
     X(SSL_CTX_set_max_early_data) \
     X(SSL_CTX_set_num_tickets) \
@@ -58,6 +60,8 @@
     X(SSL_CTX_set_psk_use_session_callback) \
     X(SSL_CTX_set_session_id_context) \
     X(SSL_CTX_set_verify) \
+    X(SSL_CTX_use_PrivateKey_file) \
+    X(SSL_CTX_use_certificate_chain_file) \
     X(SSL_SESSION_free) \
     X(SSL_SESSION_new) \
     X(SSL_SESSION_set1_id_context) \
@@ -77,8 +81,10 @@
     X(SSL_set_bio) \
     X(SSL_set_connect_state) \
     X(SSL_set_ex_data) \
+    X(SSL_shutdown) \
     X(SSL_write_ex) \
-    X(TLS_method)
+    X(TLS_method) \
+    X(TLS_server_method)
 
 struct crypto_library {
 #define MEMBER(name) __typeof__(&name) name;

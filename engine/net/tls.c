@@ -1,5 +1,6 @@
-/* TLS sessions by OpenSSL, reading from and writing to memory. Authentication is by pre-shared key
- * only: the handshake fails for a peer without the key, also if it offers a certificate instead.
+/* TLS sessions by OpenSSL, reading from and writing to memory. Authentication between nodes is by
+ * pre-shared key only: the handshake fails for a peer without the key, also if it offers a
+ * certificate instead. A server with a certificate has no such keys.
  *
  * A custom BIO reads directly from the bytes fed and writes directly to the output buffer, which
  * avoids the copies of OpenSSL's memory BIO. */
@@ -40,6 +41,7 @@ struct tls_context {
     SSL_CTX *ssl;
     BIO_METHOD *memory;
     bool accept_client_secrets;
+    bool certificate; /* a server for other programs */
     uint64_t key_records;
     struct keys keys; /* derived from the cluster's secrets */
     struct keys job;  /* none, or the key of a job */
@@ -53,6 +55,7 @@ struct tls {
     struct buffer out;
     uint64_t key_records, key_records_max; /* records written with the current key */
     bool known;                            /* the peer named a key that we have */
+    bool certificate;                      /* of a server for other programs */
     bool ready, no_memory; /* ready: handshake done; no_memory: `out` could not grow */
 };
 
@@ -239,21 +242,92 @@ static bool tls_context_init(struct tls_context *c, const struct secrets *secret
            crypto.SSL_CTX_set_max_early_data(c->ssl, 0);
 }
 
-struct tls_context *tls_context_create(const struct secrets *secrets, bool accept_client_secrets,
-                                       struct glint_error *error)
+static struct tls_context *tls_context_alloc(struct glint_error *error)
 {
     if (crypto_library_load(error) != 0) return NULL;
     struct tls_context *c = mem_zalloc(sizeof *c);
-    if (c == NULL) {
+    if (c == NULL)
         error_no_memory(error);
-        return NULL;
-    }
+    else
+        c->key_records = TLS_KEY_RECORDS;
+    return c;
+}
+
+struct tls_context *tls_context_create(const struct secrets *secrets, bool accept_client_secrets,
+                                       struct glint_error *error)
+{
+    struct tls_context *c = tls_context_alloc(error);
+    if (c == NULL) return NULL;
     c->accept_client_secrets = accept_client_secrets;
-    c->key_records = TLS_KEY_RECORDS;
     if (tls_context_init(c, secrets)) return c;
     tls_context_destroy(c);
     crypto.ERR_clear_error();
     error_set(error, GLINT_E_SYSTEM, "check the installation of OpenSSL 3", "cannot set up TLS");
+    return NULL;
+}
+
+/* ---- A server with a certificate */
+
+/* OpenSSL would ask for the key's password on the terminal. */
+static int refuse_key_password(char *out, int size, int writes, void *arg)
+{
+    (void)out, (void)size, (void)writes, (void)arg;
+    return -1;
+}
+
+static SSL_CTX *server_settings_create(void)
+{
+    SSL_CTX *s = crypto.SSL_CTX_new(crypto.TLS_server_method());
+    if (s == NULL) return NULL;
+    crypto.SSL_CTX_ctrl(s, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, NULL);
+    crypto.SSL_CTX_set_options(s, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
+    crypto.SSL_CTX_ctrl(s, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, NULL);
+    crypto.SSL_CTX_set_default_passwd_cb(s, refuse_key_password);
+    if (crypto.SSL_CTX_ctrl(s, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL) &&
+        crypto.SSL_CTX_set_num_tickets(s, 0))
+        return s;
+    crypto.SSL_CTX_free(s);
+    return NULL;
+}
+
+int tls_context_set_certificate(struct tls_context *c, const char *certificate, const char *key,
+                                struct glint_error *error)
+{
+    const char *path = certificate;
+    assert(c->certificate);
+    SSL_CTX *s = server_settings_create();
+    bool valid = s != NULL && crypto.SSL_CTX_use_certificate_chain_file(s, certificate) == 1;
+    if (valid) {
+        path = key;
+        valid = crypto.SSL_CTX_use_PrivateKey_file(s, key, SSL_FILETYPE_PEM) == 1 &&
+                crypto.SSL_CTX_check_private_key(s) == 1;
+    }
+    if (valid) {
+        crypto.SSL_CTX_free(c->ssl); /* sessions keep the old one */
+        c->ssl = s;
+        return 0;
+    }
+    const char *text = crypto.ERR_reason_error_string(crypto.ERR_peek_error());
+    error_set(error, GLINT_E_SECRET,
+              "files are PEM: the certificate with its chain, and its key without a password",
+              "%s cannot be used for TLS: %s", path, text != NULL ? text : "no reason given");
+    crypto.SSL_CTX_free(s);
+    crypto.ERR_clear_error();
+    return error->code;
+}
+
+struct tls_context *tls_context_create_server(const char *certificate, const char *key,
+                                              struct glint_error *error)
+{
+    struct tls_context *c = tls_context_alloc(error);
+    if (c == NULL) return NULL;
+    c->certificate = true;
+    c->memory = bio_method_create();
+    if (c->memory == NULL)
+        error_no_memory(error);
+    else if (tls_context_set_certificate(c, certificate, key, error) == 0)
+        return c;
+    tls_context_destroy(c);
     return NULL;
 }
 
@@ -287,6 +361,7 @@ static bool tls_session_init(struct tls *t, const struct tls_context *c)
     BIO *bio = t->ssl != NULL ? crypto.BIO_new(c->memory) : NULL;
     if (bio == NULL) return false;
     t->key_records_max = c->key_records;
+    t->certificate = c->certificate;
     crypto.SSL_set_ex_data(t->ssl, 0, t);
     crypto.BIO_set_data(bio, t);
     crypto.BIO_set_init(bio, 1);
@@ -298,6 +373,7 @@ static int tls_continue_handshake(struct tls *t, struct glint_error *error);
 
 struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *error)
 {
+    assert(!dialling || !c->certificate);
     struct tls *t = mem_zalloc(sizeof *t);
     clear_error_queue();
     if (t == NULL || !tls_session_init(t, c)) {
@@ -324,6 +400,14 @@ void tls_close(struct tls *t)
     mem_free(t);
 }
 
+void tls_end(struct tls *t)
+{
+    assert(t->ready);
+    clear_error_queue();
+    crypto.SSL_shutdown(t->ssl);
+    crypto.ERR_clear_error(); /* the peer may have ended before */
+}
+
 /* Translates the result of a failed OpenSSL call. Returns 0 if it only needs more input, else sets
  * *error and returns its code. */
 static int translate_ssl_error(struct tls *t, int result, struct glint_error *error)
@@ -337,6 +421,8 @@ static int translate_ssl_error(struct tls *t, int result, struct glint_error *er
     if (t->no_memory || ERR_GET_REASON(code) == ERR_R_MALLOC_FAILURE) return error_no_memory(error);
     if (why == SSL_ERROR_ZERO_RETURN)
         return error_set(error, GLINT_E_CONNECTION, NULL, "the peer closed the connection");
+    if (!t->ready && t->certificate)
+        return error_set(error, GLINT_E_PROTOCOL, NULL, "a TLS handshake failed: %s", text);
     /* Wrong binder, unknown identity, no common suite, not TLS 1.3: all mean that the peer does not
      * use our key. */
     if (!t->ready)
@@ -351,7 +437,8 @@ static int tls_continue_handshake(struct tls *t, struct glint_error *error)
 {
     int result = crypto.SSL_do_handshake(t->ssl);
     if (result != 1) return translate_ssl_error(t, result, error);
-    if (crypto.SSL_session_reused(t->ssl) != 1) /* the handshake did not use the PSK */
+    if (!t->certificate &&
+        crypto.SSL_session_reused(t->ssl) != 1) /* the handshake did not use the PSK */
         return error_set(error, GLINT_E_AUTH, "give every node the same secret file",
                          "the peer did not use the secret");
     t->ready = true;

@@ -1,8 +1,9 @@
-/* TLS 1.3 with pre-shared keys, on buffers in memory: it does no I/O.
+/* TLS on buffers in memory: it does no I/O. Between nodes it is TLS 1.3 with pre-shared keys; a
+ * server for other programs has a certificate.
  *
- * One cipher suite (TLS_AES_128_GCM_SHA256), psk_dhe_ke (forward secrecy), no certificates, tickets
- * or early data. The PSK identity says which of several keys is used. OpenSSL is used in tls.c and
- * secret.c only. */
+ * Between nodes: one cipher suite (TLS_AES_128_GCM_SHA256), psk_dhe_ke (forward secrecy), no
+ * certificates, tickets or early data. The PSK identity says which of several keys is used. OpenSSL
+ * is used in tls.c and secret.c only. */
 #ifndef GLINT_NET_TLS_H
 #define GLINT_NET_TLS_H
 
@@ -29,6 +30,16 @@ bool tls_context_set_secrets(struct tls_context *c, const struct secrets *secret
 bool tls_context_set_job_key(struct tls_context *c, const struct secret *key);
 /* Clears all secrets but the key of the job. */
 void tls_context_forget_secrets(struct tls_context *c);
+/* A server with a certificate, for clients that authenticate by other means than TLS: 1.2 and 1.3,
+ * no tickets. Its sessions only accept. Files are PEM; that of the certificate has the whole chain,
+ * and the key has no password. Returns NULL with *error set (SECRET: a file cannot be used,
+ * NO_MEMORY, SYSTEM). */
+struct tls_context *tls_context_create_server(const char *certificate, const char *key,
+                                              struct glint_error *error);
+/* Later handshakes use these files; established sessions are not affected. Returns 0, or a code,
+ * and nothing has changed. */
+int tls_context_set_certificate(struct tls_context *c, const char *certificate, const char *key,
+                                struct glint_error *error);
 /* For tests: a session renews its write key after so many records. */
 void tls_context_set_key_records(struct tls_context *c, uint64_t records);
 /* NULL is allowed. Clears the keys from memory. */
@@ -40,11 +51,14 @@ struct tls; /* the session of one connection; one thread */
 struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *error);
 /* NULL is allowed. Does not send a close_notify alert. */
 void tls_close(struct tls *t);
+/* Appends a close_notify alert to the output, after the handshake: the peer sees that the
+ * connection ends here, and was not cut. */
+void tls_end(struct tls *t);
 
 /* Passes in bytes from the network. Before tls_is_handshake_done they advance the handshake; what
  * remains after it is done, and all bytes later, stay borrowed until tls_read has returned 0 or
  * less, which must be before the next tls_feed. Returns 0 or a code (AUTH: the peer does not have
- * the secret). */
+ * the secret; PROTOCOL: of a server with a certificate, the client does not speak its TLS). */
 int tls_feed(struct tls *t, struct glint_slice in, struct glint_error *error);
 /* Decrypts the bytes fed, at most one record, to `out`. Returns the number of bytes, at most
  * `capacity`; 0 if more input is needed; or a negative code (PROTOCOL: bytes were modified or are
