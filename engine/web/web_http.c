@@ -23,6 +23,7 @@
 #define WEB_TIMEOUT_S       15u        /* without progress of a connection; for a whole request */
 #define WEB_BODY_TIMEOUT_S  60u        /* for a whole request with a body */
 #define WEB_BODIES_MAX      4u         /* of the largest size, of all connections */
+#define WEB_RUNS_MAX        64u        /* before the loop does other work */
 #define TOKEN_BYTES         16u        /* 128 random bits */
 #define URL_BYTES_MAX       1024u
 #define TLS_VERSIONS        "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
@@ -287,11 +288,13 @@ static enum MHD_Result begin_upload(struct web_request *r, void **request)
     struct web_http *h = r->http;
     const char *length = web_request_header(r, "Content-Length");
     int64_t bytes = 0;
-    if (length != NULL && text_parse_i64((const uint8_t *)length, strlen(length), &bytes) &&
-        bytes > (int64_t)h->config.body_bytes_max)
-        return answer_refused_upload(r, 413);
+    const bool large = length != NULL &&
+                       text_parse_i64((const uint8_t *)length, strlen(length), &bytes) &&
+                       bytes > (int64_t)h->config.body_bytes_max;
+    if (large && web_request_header(r, "Expect") != NULL) return answer_refused_upload(r, 413);
     struct web_upload *u = mem_zalloc(sizeof *u);
     if (u == NULL) return MHD_NO;
+    if (large) u->status = 413;
     *request = u;
     web_connections_on_request(h, r->connection, true);
     return MHD_YES;
@@ -496,9 +499,14 @@ static void on_http_timeout(uv_timer_t *handle)
 
 static void run_and_set_timeout(struct web_http *h)
 {
-    MHD_UNSIGNED_LONG_LONG ms;
-    h->library->run(h->daemon);
-    if (h->library->get_timeout(h->daemon, &ms) == MHD_YES)
+    MHD_UNSIGNED_LONG_LONG ms = 0;
+    enum MHD_Result has_timeout = MHD_YES;
+    /* 0 ms: it has more at once, such as the next part of a body. */
+    for (unsigned i = 0; i < WEB_RUNS_MAX && has_timeout == MHD_YES && ms == 0; i++) {
+        h->library->run(h->daemon);
+        has_timeout = h->library->get_timeout(h->daemon, &ms);
+    }
+    if (has_timeout == MHD_YES)
         uv_timer_start(&h->timeout, on_http_timeout, ms > 0 ? ms : 1, 0);
     else
         uv_timer_stop(&h->timeout);

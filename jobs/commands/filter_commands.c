@@ -366,12 +366,13 @@ static void run_info(const struct request *q)
         "# Server\r\nglint_version:" GLINT_VERSION "\r\nuptime_in_seconds:%" PRIu64
         "\r\n\r\n# Clients\r\nconnected_clients:%" PRIu32
         "\r\n\r\n# Stats\r\ntotal_connections_received:%" PRIu64 "\r\nrejected_connections:%" PRIu64
-        "\r\ntotal_commands_processed:%" PRIu64 "\r\ntotal_error_replies:%" PRIu64
-        "\r\nlookups:%" PRIu64 "\r\nhits:%" PRIu64 "\r\n\r\n# Filters\r\nfilters:%" PRIu64
-        "\r\nbytes:%" PRIu64 "\r\nloaded_unix_time:%" PRId64 "\r\nswaps:%" PRIu64
-        "\r\nfailed_swaps:%" PRIu64 "\r\n",
-        s->uptime_s, n->clients, n->connections, n->rejected, n->requests, n->errors, n->lookups,
-        n->hits, s->table->count, s->table->maps.bytes, s->loaded_s, n->swaps, n->failed_swaps);
+        "\r\nfailed_tls_handshakes:%" PRIu64 "\r\ntotal_commands_processed:%" PRIu64
+        "\r\ntotal_error_replies:%" PRIu64 "\r\nlookups:%" PRIu64 "\r\nhits:%" PRIu64
+        "\r\n\r\n# Filters\r\nfilters:%" PRIu64 "\r\nbytes:%" PRIu64 "\r\nloaded_unix_time:%" PRId64
+        "\r\nswaps:%" PRIu64 "\r\nfailed_swaps:%" PRIu64 "\r\n",
+        s->uptime_s, n->clients, n->connections, n->rejected, n->handshakes_failed, n->requests,
+        n->errors, n->lookups, n->hits, s->table->count, s->table->maps.bytes, s->loaded_s,
+        n->swaps, n->failed_swaps);
     assert(size > 0 && (size_t)size < sizeof text);
     resp_bulk(q->reply, text, (uint64_t)size);
 }

@@ -11,8 +11,8 @@
 
 /* What the server counts, for INFO. */
 struct filter_counts {
-    uint64_t connections, rejected; /* since the start */
-    uint32_t clients;               /* now */
+    uint64_t connections, rejected, handshakes_failed; /* since the start */
+    uint32_t clients;                                  /* now */
     uint64_t requests, errors, lookups, hits;
     uint64_t swaps, failed_swaps;
 };

@@ -8,7 +8,9 @@
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/net/net_init.h"
+#include "engine/net/tls.h"
 #include "jobs/commands/filter_commands.h"
+#include "jobs/commands/filter_http.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -28,6 +30,7 @@
 #define SPARE_WORDS_MAX    4096u
 #define FILES_BESIDE       64u /* descriptors that are not connections */
 #define TICK_MS            1000u
+#define HTTP_TICK_MS       250u
 #define PASSWORD_MS        10000u /* until a client must have sent it */
 #define STUCK_MS           60000u /* without progress of a request or reply that has started */
 #define END_MS             5000u  /* for the last replies */
@@ -45,6 +48,7 @@ struct connection {
     struct connection *next, *before;
     struct filter_client client;
     struct resp_parser parser;
+    struct tls *tls;   /* NULL: none */
     struct buffer in;  /* the begin of requests that are not answered yet */
     struct buffer out; /* a reply that is being written */
     uv_write_t write;
@@ -65,19 +69,23 @@ struct filter_server {
     } listeners[2]; /* the socket, the address */
     bool listens[2];
     uv_signal_t signals[3];
-    uv_timer_t tick;
+    uv_timer_t tick, http_tick;
+    struct tls_context *tls; /* of connections to the address; NULL: none */
+    struct web_http *http;   /* NULL: none */
+    struct filter_http answers;
     struct connection *first;
     struct filter_service service;
     struct filter_table tables[2]; /* one of them is served, the other one is being loaded */
     unsigned served;
     uv_work_t load;
     struct glint_error load_error;
-    bool loading, load_again, ending;
+    bool loading, load_again, ending, handshake_failed;
     uint64_t started_ms, ended_ms, next_id, buffered;
     uint32_t clients_max;
     struct resp_reply reply;
-    struct resp_parser spare; /* the memory of a parser that no connection needs */
-    uint8_t input[READ_BYTES + BLOOM_ID_SLACK];
+    struct resp_parser spare;   /* the memory of a parser that no connection needs */
+    uint8_t sealed[READ_BYTES]; /* what was read of a connection with TLS */
+    uint8_t input[READ_BYTES + TLS_RECORD_BYTES + BLOOM_ID_SLACK];
 };
 
 /* ---- Connections */
@@ -91,15 +99,28 @@ static void on_connection_closed(uv_handle_t *handle)
     s->service.counts.clients--;
     s->buffered -= c->counted;
     resp_parser_fini(&c->parser);
+    tls_close(c->tls);
     buffer_fini(&c->in);
     buffer_fini(&c->out);
     mem_free(c);
+}
+
+/* Whatever the socket takes at once: the alert that TLS ends here. */
+static void send_tls_end(struct connection *c)
+{
+    struct buffer alert = {NULL, 0, 0};
+    if (tls_is_handshake_done(c->tls)) tls_end(c->tls);
+    tls_take_output(c->tls, &alert);
+    uv_buf_t all = uv_buf_init((char *)alert.data, (unsigned)alert.size);
+    if (alert.size > 0) uv_try_write(&c->u.stream, &all, 1);
+    buffer_fini(&alert);
 }
 
 static void close_connection(struct connection *c)
 {
     if (c->closing) return;
     c->closing = true;
+    if (c->tls != NULL && !c->writing) send_tls_end(c);
     uv_close((uv_handle_t *)&c->u.stream, on_connection_closed);
 }
 
@@ -125,8 +146,8 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     struct connection *c = handle->data;
     (void)suggested;
-    *out = uv_buf_init((char *)c->server->input, READ_BYTES);
-    if (c->in.size == 0) return;
+    *out = uv_buf_init((char *)(c->tls != NULL ? c->server->sealed : c->server->input), READ_BYTES);
+    if (c->in.size == 0 || c->tls != NULL) return;
     *out = uv_buf_init(NULL, 0); /* UV_ENOBUFS, which closes it, when out of memory */
     if (buffer_reserve(&c->in, READ_BYTES / 4))
         *out =
@@ -146,17 +167,15 @@ static void on_written(uv_write_t *write, int status)
         answer_kept(c);
 }
 
-/* Sends the replies of the server's buffer, or keeps what the client does not take now. */
-static void send_replies(struct connection *c)
+/* Sends the bytes, or keeps what the client does not take now. */
+static void send_bytes(struct connection *c, const struct buffer *bytes)
 {
-    struct resp_reply *r = &c->server->reply;
-    uv_buf_t all = uv_buf_init((char *)r->out.data, (unsigned)r->out.size);
-    int sent = r->out.size > 0 ? uv_try_write(&c->u.stream, &all, 1) : 0;
+    uv_buf_t all = uv_buf_init((char *)bytes->data, (unsigned)bytes->size);
+    int sent = bytes->size > 0 ? uv_try_write(&c->u.stream, &all, 1) : 0;
     if (sent == UV_EAGAIN) sent = 0;
-    const bool failed = sent < 0 || r->failed;
-    if (failed || (uint64_t)sent == r->out.size) {
-        if (failed || c->client.quits) close_connection(c);
-    } else if (!buffer_append(&c->out, r->out.data + sent, r->out.size - (uint64_t)sent)) {
+    if (sent < 0 || (uint64_t)sent == bytes->size) {
+        if (sent < 0 || c->client.quits) close_connection(c);
+    } else if (!buffer_append(&c->out, bytes->data + sent, bytes->size - (uint64_t)sent)) {
         close_connection(c);
     } else {
         uv_buf_t rest = uv_buf_init((char *)c->out.data, (unsigned)c->out.size);
@@ -168,6 +187,33 @@ static void send_replies(struct connection *c)
             close_connection(c);
         }
     }
+}
+
+/* Seals the replies, of which there are none before the handshake is done. Returns false when out
+ * of memory, or if the session has ended. */
+static bool seal_replies(struct connection *c, const struct buffer *replies, struct buffer *out)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    bool kept = true;
+    if (replies->size > 0 && tls_is_handshake_done(c->tls))
+        kept = tls_write(c->tls, (struct glint_slice){replies->data, replies->size}, &error) == 0;
+    tls_take_output(c->tls, out);
+    return kept;
+}
+
+/* Sends the replies of the server's buffer. */
+static void send_replies(struct connection *c)
+{
+    struct resp_reply *r = &c->server->reply;
+    struct buffer sealed = {NULL, 0, 0};
+    bool kept = !r->failed;
+    assert(!c->writing);
+    if (kept && c->tls != NULL) kept = seal_replies(c, &r->out, &sealed);
+    if (kept)
+        send_bytes(c, c->tls != NULL ? &sealed : &r->out);
+    else
+        close_connection(c);
+    buffer_fini(&sealed);
     if (r->out.capacity > 2 * REPLY_BYTES_PAUSED) buffer_fini(&r->out);
     r->out.size = 0;
     r->failed = false;
@@ -255,13 +301,72 @@ static void answer_kept(struct connection *c)
     if (!c->writing && !c->closing) uv_read_start(&c->u.stream, on_alloc, on_read);
 }
 
+/* Once a second: a client without TLS at this port, or a scanner, would fill the log. */
+static void report_handshake(struct filter_server *s, const struct glint_error *error)
+{
+    s->service.counts.handshakes_failed++;
+    if (!s->handshake_failed) log_error(LOG_WARN, NULL, error);
+    s->handshake_failed = true;
+}
+
+/* Decrypts all that TLS has to `to`, which has room for it, and returns its size. *out_ended: the
+ * client has ended the session, or it is damaged. */
+static uint64_t open_sealed(struct connection *c, uint8_t *to, uint64_t capacity, bool *out_ended)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    uint64_t used = 0;
+    for (;;) {
+        assert(used < capacity); /* the room is for what was read and one record that was kept */
+        const int64_t n = tls_read(c->tls, to + used, capacity - used, &error);
+        *out_ended = n < 0;
+        if (n <= 0) return used;
+        used += (uint64_t)n;
+    }
+}
+
+/* Bytes of a connection with TLS: its handshake, or requests. */
+static void on_sealed_read(struct connection *c, uint64_t size)
+{
+    struct filter_server *s = c->server;
+    struct glint_error error = {.code = GLINT_OK};
+    const uint64_t capacity = READ_BYTES + TLS_RECORD_BYTES;
+    if (tls_feed(c->tls, (struct glint_slice){s->sealed, size}, &error) != 0) {
+        report_handshake(s, &error);
+        close_connection(c);
+        return;
+    }
+    if (!tls_is_handshake_done(c->tls)) {
+        send_replies(c);
+        return;
+    }
+    const bool kept = c->in.size > 0;
+    if (kept && !buffer_reserve(&c->in, capacity)) {
+        close_connection(c);
+        return;
+    }
+    uint8_t *data = kept ? c->in.data : s->input;
+    bool ended;
+    const uint64_t n = open_sealed(c, data + c->in.size, capacity, &ended);
+    if (kept) c->in.size += n;
+    if (n > 0)
+        answer_all(c, data, kept ? c->in.size : n);
+    else
+        send_replies(c); /* what TLS itself sends */
+    if (ended && c->writing)
+        c->client.quits = true;
+    else if (ended)
+        close_connection(c);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
     struct connection *c = stream->data;
     if (size < 0) close_connection(c);
     if (size <= 0) return;
     c->progress_ms = uv_now(&c->server->loop);
-    if (buffer->base == (char *)c->server->input) {
+    if (c->tls != NULL) {
+        on_sealed_read(c, (uint64_t)size);
+    } else if (buffer->base == (char *)c->server->input) {
         answer_all(c, c->server->input, (uint64_t)size);
     } else {
         c->in.size += (uint64_t)size;
@@ -272,8 +377,16 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 static bool accept_connection(struct filter_server *s, uv_stream_t *listener)
 {
     struct connection *c = mem_zalloc(sizeof *c);
+    struct glint_error error = {.code = GLINT_OK};
     if (c == NULL) return false;
     const bool tcp = listener->type == UV_TCP;
+    if (tcp && s->tls != NULL) {
+        c->tls = tls_open(s->tls, false, &error);
+        if (c->tls == NULL) {
+            mem_free(c);
+            return false;
+        }
+    }
     const int r = tcp ? uv_tcp_init(&s->loop, &c->u.tcp) : uv_pipe_init(&s->loop, &c->u.pipe, 0);
     assert(r == 0); /* no descriptor is opened yet */
     c->server = s;
@@ -314,6 +427,7 @@ static void on_tick(uv_timer_t *timer)
     struct filter_server *s = timer->data;
     const uint64_t now = uv_now(&s->loop);
     s->service.uptime_s = (now - s->started_ms) / 1000;
+    s->handshake_failed = false;
     for (struct connection *c = s->first; c != NULL; c = c->next) {
         const uint64_t still_ms = now - c->progress_ms;
         if (c->client.authenticated) c->known_ms = now;
@@ -370,6 +484,17 @@ static void on_loaded(uv_work_t *work, int status)
     if (s->load_again && !s->ending) begin_to_load(s);
 }
 
+/* Certificates are renewed in their files. */
+static void load_certificate(struct filter_server *s)
+{
+    struct glint_error error = {.code = GLINT_OK};
+    const struct filter_server_config *c = s->config;
+    if (s->tls == NULL || tls_context_set_certificate(s->tls, c->certificate, c->key, &error) == 0)
+        return;
+    log_error(LOG_ERROR, NULL, &error);
+    log_line(LOG_WARN, NULL, "the certificate that was loaded before is used");
+}
+
 static void begin_to_load(struct filter_server *s)
 {
     s->load_again = s->loading;
@@ -390,6 +515,10 @@ static void end_server(struct filter_server *s)
     for (unsigned i = 0; i < 3; i++) signal_close_and_ignore(&s->signals[i]);
     for (unsigned i = 0; i < 2; i++)
         if (s->listens[i]) uv_close((uv_handle_t *)&s->listeners[i].stream, NULL);
+    if (s->http != NULL) {
+        web_http_stop(s->http);
+        uv_close((uv_handle_t *)&s->http_tick, NULL);
+    }
     for (struct connection *c = s->first; c != NULL; c = c->next) {
         c->client.quits = true;
         if (!c->writing) close_connection(c);
@@ -399,10 +528,12 @@ static void end_server(struct filter_server *s)
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct filter_server *s = handle->data;
-    if (number == SIGHUP)
-        begin_to_load(s);
-    else
+    if (number != SIGHUP) {
         end_server(s);
+        return;
+    }
+    load_certificate(s);
+    begin_to_load(s);
 }
 
 static int set_address_error(struct filter_server *s, const char *address, int r)
@@ -475,6 +606,37 @@ static int open_address(struct filter_server *s)
     return set_address_error(s, host, r);
 }
 
+static void on_http_tick(uv_timer_t *timer)
+{
+    struct filter_server *s = timer->data;
+    web_http_tick(s->http);
+}
+
+static int open_http(struct filter_server *s)
+{
+    const struct filter_server_config *c = s->config;
+    s->answers.service = &s->service;
+    const struct web_http_config http = {.env = c->env,
+                                         .loop = &s->loop,
+                                         .host = c->http_host,
+                                         .port = c->http_port,
+                                         .tries = 1,
+                                         .option = "--http",
+                                         .token = c->password,
+                                         .certificate = c->certificate_text,
+                                         .key = c->key_text,
+                                         .body_bytes_max = FILTER_BODY_BYTES_MAX,
+                                         .answer = filter_http_answer,
+                                         .arg = &s->answers};
+    s->http = web_http_open(&http, s->error);
+    if (s->http == NULL) return s->error->code;
+    uv_timer_init(&s->loop, &s->http_tick);
+    s->http_tick.data = s;
+    uv_timer_start(&s->http_tick, on_http_tick, HTTP_TICK_MS, HTTP_TICK_MS);
+    log_line(LOG_INFO, NULL, "answers HTTP at %s", web_http_url(s->http));
+    return 0;
+}
+
 /* As many as descriptors can be had. */
 static void limit_clients(struct filter_server *s)
 {
@@ -519,13 +681,18 @@ int filter_server_run(const struct filter_server_config *config, struct glint_er
         mem_free(s);
         return r;
     }
-    r = filter_table_open(&s->tables[0], config->env, config->path, true, error);
+    if (config->certificate != NULL) {
+        s->tls = tls_context_create_server(config->certificate, config->key, error);
+        if (s->tls == NULL) r = error->code;
+    }
+    if (r == 0) r = filter_table_open(&s->tables[0], config->env, config->path, true, error);
     if (r == 0) {
         limit_clients(s);
         watch_signals(s);
         serve_table(s, 0);
         if (config->socket != NULL) r = open_socket(s);
         if (r == 0 && config->host != NULL) r = open_address(s);
+        if (r == 0 && config->http_host != NULL) r = open_http(s);
         if (r == 0)
             log_line(LOG_INFO, NULL, "ready");
         else
@@ -535,6 +702,9 @@ int filter_server_run(const struct filter_server_config *config, struct glint_er
     const int failed = uv_loop_close(&s->loop);
     assert(failed == 0 && s->first == NULL && s->buffered == 0);
     for (unsigned i = 0; i < 2; i++) filter_table_close(&s->tables[i]);
+    web_http_free(s->http);
+    filter_http_fini(&s->answers);
+    tls_context_destroy(s->tls);
     buffer_fini(&s->reply.out);
     resp_parser_fini(&s->spare);
     mem_free(s);

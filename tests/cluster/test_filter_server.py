@@ -1,9 +1,17 @@
 """`glint filter serve`: replies, byte for byte, faults of clients, and exchanges under load."""
+import contextlib
+import http.client
+import json
 import os
+import re
 import resource
+import select
+import shutil
 import signal
 import socket
+import ssl
 import stat
+import subprocess
 import threading
 import unittest
 
@@ -38,6 +46,9 @@ INVALID = ((b"*1\r\n:4\r\n", b"expected '$'"), (b"*1\r\n$-1\r\n", b"invalid bulk
            (b"*abc\r\n", b"invalid multibulk length"), (b"*1\r\n$600000000\r\n", b"too big request"),
            (b"*2000000\r\n", b"invalid multibulk length"), (b'BF.EXISTS 5 "in"\r\n', b"quotes"),
            (b"x" * 70000, b"too big request"), (b"*1\r\n$1\r\nxyz", b"CRLF"))
+
+
+PASSWORD = "open.sesame-0123456789"
 
 
 def request(*words):
@@ -310,7 +321,13 @@ class FilterServer(ClusterTest):
     def test_wrong_options(self):
         for words, code, cause in (((), 64, "needs --socket PATH or --listen"),
                                    (("--listen", "127.0.0.1:1"), 64, "every user of this machine"),
-                                   (("--listen", "0.0.0.0:1"), 78, "not an address of this machine only"),
+                                   (("--listen", "0.0.0.0:1"), 78, "not an address of this machine only, and needs TLS"),
+                                   (("--http", "0.0.0.0:1"), 78, "not an address of this machine only, and needs TLS"),
+                                   (("--http", "127.0.0.1:1"), 64, "every user of this machine"),
+                                   (("--http", "x:y"), 64, "--http=x:y: it must be HOST:PORT, as in 127.0.0.1:8080"),
+                                   (("--socket", "s", "--tls-key-file", "k"), 64, "belong together"),
+                                   (("--socket", "s", "--tls-cert-file", "c", "--tls-key-file", "k"), 64,
+                                    "no effect on a Unix socket"),
                                    (("--listen", "127.0.0.1:x"), 64, "it must be HOST:PORT"),
                                    (("--socket", "s", "--clients", "0"), 64, "it must be 1 to 1000000"),
                                    (("--socket", "s" * 200), 78, "name too long")):
@@ -318,12 +335,247 @@ class FilterServer(ClusterTest):
                 status, _, err = self.run_glint("filter", "serve", "filters", *words)
                 self.assertEqual((status, cause in err), (code, True), err)
 
+    def write_password(self):
+        secret = os.path.join(self.directory, "password")
+        with open(secret, "w", encoding="ascii") as file:
+            file.write(PASSWORD + "\n")
+        os.chmod(secret, 0o600)
+        return secret
+
+    def make_certificate(self, name, *options):
+        """Returns the options of a server with it."""
+        cert, key = (os.path.join(self.directory, f"{name}.{kind}") for kind in ("cert", "key"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-days", "2",
+                        "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", cert,
+                        *(options or ["-nodes"])], check=True, capture_output=True, timeout=DEADLINE_S)
+        os.chmod(key, 0o600)
+        return "--tls-cert-file", cert, "--tls-key-file", key
+
+    def connect_tls(self, port, certificate, version=ssl.TLSVersion.TLSv1_3):
+        context = ssl.create_default_context(cafile=certificate)
+        context.minimum_version = context.maximum_version = version
+        client = context.wrap_socket(socket.create_connection(("127.0.0.1", port), DEADLINE_S), server_hostname="127.0.0.1")
+        self.peers.append(client)
+        return client
+
+    def exchange(self, client, data, size):
+        """Sends the data, and reads when no more can be sent; a session of TLS is for one thread."""
+        got, at = bytearray(), 0
+        client.setblocking(False)
+        while True:
+            with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                while at < len(data):
+                    at += client.send(data[at:at + (1 << 20)])
+            with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                while piece := client.recv(1 << 20):
+                    got += piece
+                self.fail(f"the connection ended after {len(got)} bytes")
+            if len(got) >= size:
+                break
+            select.select([client], [client] if at < len(data) else [], [], DEADLINE_S)
+        client.settimeout(DEADLINE_S)
+        return got
+
+    def serve_tls(self, *options, name="server"):
+        """At all addresses, as other hosts need it."""
+        server = self.serve("--listen", "0.0.0.0:0", "--password-file", self.write_password(), *options, name=name)
+        return server, int(server.until_says(r"port (\d+) of 0.0.0.0")[1])
+
+    def test_tls(self):
+        options = self.make_certificate("first")
+        server, port = self.serve_tls(*options)
+        data = b"".join(request(*words.split()) for words, *_ in REPLIES)
+        expected = b"+OK\r\n" + b"".join(replies[0] for _, *replies in REPLIES)
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            for piece in (1, 1000, 1 << 20):
+                client = self.connect_tls(port, options[1], version)
+                whole = request("AUTH", PASSWORD) + data
+                for at in range(0, len(whole), piece):
+                    client.sendall(whole[at:at + piece])
+                self.assertEqual(self.receive(client, len(expected)), expected)
+                self.assertEqual(self.ask(client, "QUIT"), b"+OK\r\n")
+                self.assertEqual(client.recv(1), b"", "the server says that TLS ends")
+        # A request of several records, and replies that its client reads late.
+        client = self.connect_tls(port, options[1])
+        self.assertEqual(self.ask(client, "AUTH", PASSWORD), b"+OK\r\n")
+        many, reply = request("BF.MEXISTS", "5", *["in", "out"] * 20000), b"*40000\r\n" + b":1\r\n:0\r\n" * 20000
+        self.assertEqual(self.exchange(client, many * 40, 40 * len(reply)), reply * 40)
+        with socket.create_connection(("127.0.0.1", port), DEADLINE_S) as plain:
+            plain.sendall(request("PING"))
+            self.receive_all(plain)  # an alert, no reply
+        server.until_says("E0606 a TLS handshake failed")
+        self.assertIn(b"\r\nfailed_tls_handshakes:1\r\n", self.ask(client, "INFO"))
+        self.renew_certificate(server, port, options, client)
+        self.stop(server)
+
+    def renew_certificate(self, server, port, options, client):
+        """SIGHUP reads the files again; with wrong ones the old certificate is used."""
+        others = self.make_certificate("second")
+        shutil.copy(others[1], options[1])
+        server.signal(signal.SIGHUP)  # the key is not that of the certificate
+        server.until_says("cannot be used for TLS(.|\n)*the certificate that was loaded before is used")
+        with self.assertRaises(ssl.SSLCertVerificationError):
+            self.connect_tls(port, others[1])
+        shutil.copy(others[3], options[3])
+        server.signal(signal.SIGHUP)
+        until(lambda: b"\r\nswaps:2\r\n" in self.ask(client, "INFO"), "both are loaded")
+        new = self.connect_tls(port, others[1])
+        self.assertEqual(self.ask(new, "AUTH", PASSWORD), b"+OK\r\n")
+        self.assertEqual(self.ask(client, "PING"), b"+PONG\r\n")
+
+    def test_redis_cli_with_tls(self):
+        if shutil.which("redis-cli") is None:
+            self.skipTest("redis-cli is not installed")
+        options = self.make_certificate("localhost")
+        server, port = self.serve_tls(*options)
+        done = subprocess.run(["redis-cli", "-h", "127.0.0.1", "-p", str(port), "--tls", "--cacert", options[1],
+                               "BF.MEXISTS", "5", "in", "out"], env={**os.environ, "REDISCLI_AUTH": PASSWORD},
+                              capture_output=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.stdout, b"1\n0\n", done.stderr)
+        self.stop(server)
+
+    def test_certificates_that_cannot_be_used(self):
+        good, other = self.make_certificate("good"), self.make_certificate("other")
+        locked = self.make_certificate("locked", "-passout", "pass:word")
+        exposed = self.make_certificate("exposed")
+        os.chmod(exposed[3], 0o644)
+        words = ("--listen", "127.0.0.1:0", "--password-file", self.write_password())
+        for cert, key, cause in ((good[1], other[3], "key values mismatch"), (locked[1], locked[3], "without a password"),
+                                 (exposed[1], exposed[3], "other users may read"), (good[3], good[3], "cannot be used for TLS"),
+                                 ("absent", good[3], "No such file"), (good[1], "absent", "No such file")):
+            with self.subTest(cause):
+                code, _, err = self.run_glint("filter", "serve", "filters", *words, "--tls-cert-file", cert, "--tls-key-file", key)
+                self.assertEqual((code, "E0902" in err, cause in err), (78, True, True), err)
+        server, port = self.serve_tls(*good)
+        self.assertEqual(self.ask(self.connect_tls(port, good[1]), "AUTH", PASSWORD), b"+OK\r\n")
+        self.stop(server)
+
+    def post(self, connection, body, key="5", kind="text/plain", token=PASSWORD, path=None):
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": kind}
+        connection.request("POST", path or f"/api/v1/contains?key={key}", body, headers)
+        response = connection.getresponse()
+        return response.status, response.read()
+
+    def get(self, connection, path):
+        connection.request("GET", path, headers={"Authorization": f"Bearer {PASSWORD}"})
+        response = connection.getresponse()
+        return response.status, response.read()
+
+    def serve_http(self, *options, **more):
+        server = self.serve("--http", "127.0.0.1:0", "--password-file", self.write_password(), *options, **more)
+        return server, int(server.until_says(r"answers HTTP at https?://127.0.0.1:(\d+)/")[1])
+
+    def test_http(self):
+        ids = ["in", "ä€😀", "", "x" * 4000, 'a"\\\n', "x\0yz"]
+        self.build("many", *[i for i in ids if "\n" not in i and "\0" not in i])
+        server, port = self.serve_http("--socket", self.socket, path="many")
+        h = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S)
+        lines = "\n".join([*ids[:4], "out"]).encode()
+        for body, hits in ((lines, b"1\n1\n1\n1\n0\n"), (lines + b"\n", b"1\n1\n1\n1\n0\n"), (b"in\r\nout\r\n", b"1\n0\n"),
+                           (b"\n\n", b"1\n1\n"), (b"", b""), (b"in\r", b"0\n")):
+            self.assertEqual(self.post(h, body), (200, hits), body[:50])
+        for asked, hits in (([*ids, "out"], [True, True, True, True, False, False, False]), ([], []),
+                            (["in", "out"] * 5000, [True, False] * 5000)):
+            for text in (json.dumps(asked), json.dumps(asked, ensure_ascii=False, indent=1)):
+                status, body = self.post(h, text.encode(), kind="application/json; charset=utf-8")
+                self.assertEqual((status, json.loads(body)), (200, hits), text[:50])
+        self.assertEqual(self.post(h, b"in\nout\n" * 500000)[1], b"1\n0\n" * 500000)
+        self.assertEqual(self.post(h, b"in", path="/api/v1/contains"), (200, b"1\n"), "there is only one filter")
+        listed = json.loads(self.get(h, "/api/v1/filters")[1])
+        self.assertEqual([f["key"] for f in listed], ["5"])
+        self.assertEqual(json.loads(self.get(h, "/api/v1/filter?key=5")[1]), listed[0])
+        metrics = self.get(h, "/metrics")[1]
+        self.assertIn(b"\nglint_filter_filters 1\n", metrics)
+        self.assertTrue(metrics.endswith(b"# EOF\n"))
+        client = self.connect()
+        self.assertEqual(self.ask(client, "AUTH", PASSWORD), b"+OK\r\n")
+        self.assertIn(b"\r\nhits:%d\r\n" % int(re.search(rb"hits_total (\d+)", metrics)[1]), self.ask(client, "INFO"))
+        self.assertEqual(self.get(h, "/healthz"), (200, b"ok\n"))
+        self.stop(server)
+
+    def test_http_errors(self):
+        server, port = self.serve_http()
+        h = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S)
+        js = "application/json"
+        for body, kind, key, status, text in (
+                (b"in", js, "5", 400, "at byte 0: the body is no array"), (b"[1]", js, "5", 400, "at byte 1: an id is a string"),
+                (b'["in" "x"]', js, "5", 400, "at byte 6: there is no comma"), (b'["in"', js, "5", 400, "does not end"),
+                (b'["in"] x', js, "5", 400, "at byte 7: something follows"), (b'["in",]', js, "5", 400, "an id is a string"),
+                (b'["\xff"]', js, "5", 400, "UTF-8"), (b'["\\ud800"]', js, "5", 400, "surrogate"),
+                (b"in", "text/csv", "5", 415, "text/plain"), (b"in", "", "5", 415, "text/plain"),
+                (b"in", "text/plain", "6", 404, "no filter of this key"), (b"in", "text/plain", "5%00", 404, "no filter"),
+                (b"\n" * ((1 << 20) + 1), "text/plain", "5", 413, "at most 1048576 ids"),
+                (b"x" * ((16 << 20) + 1), "text/plain", "5", 413, "at most 16777216 bytes")):
+            with self.subTest(text, body=body[:20]):
+                got, answer = self.post(h, body, key, kind)
+                error = json.loads(answer)["error"]
+                self.assertEqual((got, error["code"], text in error["text"]), (status, status, True), error)
+                h.close()
+        chunks = (b"x" * (1 << 20) for _ in range(18))
+        self.assertEqual(self.post(h, chunks)[0], 413)
+        self.assertEqual(self.post(h, b"in", token="wrong" + PASSWORD)[0], 401)
+        self.assertEqual(self.post(h, b"in", path="/api/v1/filters")[0], 405)
+        self.assertEqual(self.get(h, "/api/v1/contains?key=5")[0], 405)
+        self.assertEqual(self.get(h, "/api/v1/what")[0], 404)
+        h.request("PUT", "/api/v1/contains?key=5", b"in", {"Authorization": f"Bearer {PASSWORD}"})
+        self.assertEqual(h.getresponse().status, 405)
+        h.close()
+        h.request("GET", "/healthz", headers={"Authorization": f"Bearer {PASSWORD}", "Host": "evil.example"})
+        self.assertEqual(h.getresponse().status, 421)
+        h.close()
+        # Bodies that wait hold at most 64 MiB.
+        with contextlib.ExitStack() as stack:
+            head = (f"POST /api/v1/contains?key=5 HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {PASSWORD}\r\n"
+                    "Content-Type: text/plain\r\nContent-Length: 16777216\r\n\r\n").encode()
+            waiting = [stack.enter_context(socket.create_connection(("127.0.0.1", port), DEADLINE_S)) for _ in range(8)]
+            for s in waiting:
+                s.sendall(head + b"x" * 16777215)
+            self.assertEqual(self.post(h, b"in\n"), (200, b"1\n"))
+            for s in waiting:
+                s.sendall(b"x")
+            statuses = [re.match(rb"HTTP/1.1 (\d+) ", s.recv(65536))[1] for s in waiting]
+        self.assertIn(b"503", statuses)
+        self.assertEqual(self.post(h, b"in\n"), (200, b"1\n"))
+        self.stop(server)
+        with open(os.path.join(self.directory, "password"), "w", encoding="ascii") as file:
+            file.write("sesame")
+        code, _, err = self.run_glint("filter", "serve", "filters", "--http", "127.0.0.1:0", "--password-file", "password")
+        self.assertEqual((code, "for HTTP a password has 16 to 255 letters" in err), (78, True), err)
+
+    def test_http_with_tls(self):
+        options = self.make_certificate("first")
+        server, port = self.serve_http(*options)
+        h = http.client.HTTPSConnection("127.0.0.1", port, timeout=DEADLINE_S,
+                                        context=ssl.create_default_context(cafile=options[1]))
+        self.assertEqual(self.post(h, b"in\nout\n" * 100000), (200, b"1\n0\n" * 100000))
+        self.assertEqual(self.post(h, b'["in"]', kind="application/json"), (200, b"[true]"))
+        h.close()
+        self.stop(server)
+
+    def test_http_ids_with_a_type(self):
+        with open(os.path.join(self.directory, "rows.tsv"), "w", encoding="ascii") as file:
+            file.writelines(f"{i}\t5\n{i}\t6\n" for i in range(-3, 400))
+        for words in (("count-keys", "rows.tsv", "counts"),
+                      ("bloom-build", "--id-type", "i64", "--format", "guava", "0.0001", "rows.tsv", "counts", "numbers")):
+            code, _, err = self.run_glint("submit", "-q", "--overwrite", *words)
+            self.assertEqual(code, 0, err)
+        server, port = self.serve_http(path="numbers")
+        h = http.client.HTTPConnection("127.0.0.1", port, timeout=DEADLINE_S)
+        body = "".join(f"{i}\n" for i in range(-4, 400)).encode()
+        self.assertEqual(self.post(h, body), (200, b"0\n" + b"1\n" * 403))
+        status, answer = self.post(h, b'["1", "1.5"]', kind="application/json")
+        self.assertEqual((status, json.loads(answer)["error"]["text"][:16]), (400, "id 2 is no i64: "))
+        self.assertEqual(self.post(h, b"1", path="/api/v1/contains")[0], 400, "there are two filters")
+        h.close()
+        self.stop(server)
+
     def test_many_clients(self):
-        """Each costs at most 4 KiB; those over the limit are told."""
+        """Each costs at most 4 KiB, beside the files and 16 MiB; those over the limit are told."""
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit[1], limit[1]))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limit)
-        count = 1000
+        count = min(10000, limit[1] - 1000)
+        self.assertGreaterEqual(count, 1000, "raise the limit on open files: ulimit -n")
         server = self.serve("--socket", self.socket, "--clients", str(count))
         first = self.connect()
         self.assertEqual(self.ask(first, "PING"), b"+PONG\r\n")
@@ -333,6 +585,7 @@ class FilterServer(ClusterTest):
             self.assertEqual(self.ask(client, "BF.EXISTS", "5", "in"), b":1\r\n")
         if "GLINT_SANITIZED" not in os.environ:
             self.assertLess(self.resident_kib(server.pid) - before, 4 * count)
+            self.assertLess(self.resident_kib(server.pid), 16 * 1024 + 4 * count)
         over = self.connect()
         self.assertEqual(self.receive_all(over), b"-ERR max number of clients reached\r\n")
         first.close()
