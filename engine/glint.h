@@ -187,6 +187,11 @@ struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uin
  * is never split; small files share a partition. */
 struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths,
                                      struct glint_schema schema);
+/* The same, and a value that is alone in its file, and no array of two, is a pair, too: its key is
+ * the name of the file without its ending, an integer if `schema` says i64. The value's type is
+ * msgpack, the key's i64 or text. */
+struct glint_rdd *glint_msgpack_file_by_name(struct glint *g, const char *paths,
+                                             struct glint_schema schema);
 /* Each file as one pair: (path, content). wholeTextFiles decompresses; binaryFiles gives the
  * bytes as they are. Empty files are pairs, too; small files share a partition. A content has less
  * than 4 GiB and must fit into memory. Paths as in textFile. Differs from Spark: the key is the

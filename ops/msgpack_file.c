@@ -8,6 +8,7 @@
  *
  *     window   [ emitted | rows of current batch | partial record | ...free... ]
  *                         first                   at          fill    capacity */
+#include "engine/base/text.h"
 #include "engine/batch.h"
 #include "engine/input/input_stream.h"
 #include "engine/input/split.h"
@@ -21,6 +22,7 @@
 struct msgpack_state {
     struct glint_task *task;
     struct glint_schema schema;
+    bool by_name; /* a value alone has the name of its file as its key */
     struct input_stream source;
     uint8_t *window;
     uint64_t first, at, fill, capacity;
@@ -114,6 +116,39 @@ static enum msgpack_validity decode_msgpack_cell(struct msgpack_state *s, enum g
     return MSGPACK_COMPLETE;
 }
 
+/* A value without a key: all of the file. */
+static enum msgpack_validity decode_named_value(struct msgpack_state *s, struct glint_record *out,
+                                                uint64_t *size)
+{
+    const struct split_piece *piece = s->source.piece;
+    const char *path = piece->path, *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path, *dot = strrchr(name, '.');
+    const uint64_t name_size = dot != NULL && dot > name ? (uint64_t)(dot - name) : strlen(name);
+    const uint8_t *p = s->window + s->at;
+    assert(s->schema.value == GLINT_MSGPACK);
+    const enum msgpack_validity r = check_truncated_value(s, p, s->fill - s->at, size);
+    if (r != MSGPACK_COMPLETE) return r;
+    if (s->source.at != s->fill - s->at || s->at + *size != s->fill ||
+        (piece->compression == COMPRESSION_NONE && piece->file_size != *size))
+        return set_msgpack_corrupt(s, p, "an array of key and value", "an array of another size");
+    out->value.bytes = (struct glint_slice){p, *size};
+    if (s->schema.key == GLINT_I64) {
+        if (text_parse_i64((const uint8_t *)name, name_size, &out->key.i64)) return r;
+        error_set(&s->task->error, GLINT_E_MSGPACK_CORRUPT,
+                  "rename it, as to 5.filter; or use text keys, with the option that the job has",
+                  "%s: the file has a value without a key, and its name is no integer", path);
+        return MSGPACK_INVALID;
+    }
+    uint8_t *key = arena_alloc_aligned(&s->task->arena, name_size);
+    if (key == NULL) {
+        error_no_memory(&s->task->error);
+        return MSGPACK_INVALID;
+    }
+    memcpy(key, name, name_size);
+    out->key.bytes = (struct glint_slice){key, name_size};
+    return r;
+}
+
 /* Decodes the record at s->at. *size: its size, or a lower bound of it if it is incomplete. */
 static enum msgpack_validity decode_msgpack_record(struct msgpack_state *s,
                                                    struct glint_record *out, uint64_t *size)
@@ -125,6 +160,8 @@ static enum msgpack_validity decode_msgpack_record(struct msgpack_state *s,
     struct msgpack_head pair;
     if (!msgpack_read_head(p, s->fill - s->at, &pair))
         return check_truncated_value(s, p, s->fill - s->at, size);
+    if (s->by_name && pair.kind == MSGPACK_KIND_ARRAY && pair.count != 2)
+        return decode_named_value(s, out, size);
     if (pair.kind != MSGPACK_KIND_ARRAY || pair.count != 2)
         return set_msgpack_corrupt(s, p, "an array of key and value",
                                    pair.kind == MSGPACK_KIND_ARRAY ? "an array of another size"
@@ -261,8 +298,11 @@ static bool is_large_cell(enum glint_type type, const union glint_value *v)
 static enum flow add_msgpack_record(struct msgpack_state *s, const struct glint_record *r,
                                     uint64_t size, struct glint_emitter *out)
 {
-    const bool large =
-        is_large_cell(s->schema.key, &r->key) || is_large_cell(s->schema.value, &r->value);
+    const bool outside =
+        s->by_name && s->schema.key == GLINT_TEXT &&
+        (r->key.bytes.data < s->window || r->key.bytes.data >= s->window + s->fill);
+    const bool large = outside || is_large_cell(s->schema.key, &r->key) ||
+                       is_large_cell(s->schema.value, &r->value);
     if (large || s->rows == BATCH_ROWS_MAX || s->at + size - s->first > BATCH_BYTES_MAX) {
         if (push_msgpack_rows(s, out) != FLOW_MORE) return out->flow;
     }
@@ -317,6 +357,7 @@ static int msgpack_file_open(void *state, const struct op_open *o)
     struct msgpack_state *s = state;
     s->task = o->task;
     s->schema = o->out;
+    s->by_name = o->params.size > 0;
     s->capacity = READ_BLOCK_BYTES;
     s->window = mem_alloc(s->capacity);
     return s->window != NULL ? 0 : error_no_memory(&s->task->error);
@@ -351,7 +392,8 @@ static int msgpack_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 
 extern const struct op op_msgpack_file;
 
-struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_schema schema)
+static struct glint_rdd *create_msgpack_source(struct glint *g, const char *paths,
+                                               struct glint_schema schema, const uint64_t *by_name)
 {
     if (!schema_is_concrete(schema)) {
         error_set(&g->error, GLINT_E_PLAN_TYPE, "error in the job's plan, not in its input",
@@ -360,9 +402,26 @@ struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct 
     }
     const struct file_source source = {.op = &op_msgpack_file,
                                        .schema = schema,
+                                       .parameter = by_name,
                                        .binary = true,
                                        .make_splits = msgpack_make_splits};
     return file_source_create(g, paths, &source);
+}
+
+struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct glint_schema schema)
+{
+    return create_msgpack_source(g, paths, schema, NULL);
+}
+
+struct glint_rdd *glint_msgpack_file_by_name(struct glint *g, const char *paths,
+                                             struct glint_schema schema)
+{
+    static const uint64_t by_name = 1;
+    if (schema.value == GLINT_MSGPACK && (schema.key == GLINT_I64 || schema.key == GLINT_TEXT))
+        return create_msgpack_source(g, paths, schema, &by_name);
+    error_set(&g->error, GLINT_E_PLAN_TYPE, "error in the job's plan, not in its input",
+              "msgpackFile by name: the value is msgpack, the key i64 or text");
+    return NULL;
 }
 
 const struct op op_msgpack_file = {.name = "msgpackFile",

@@ -6,7 +6,8 @@
 #include "jobs/commands/filter_file.h"
 
 #include "engine/base/text.h"
-#include "engine/input/input.h"
+#include "engine/input/input_stream.h"
+#include "engine/input/split.h"
 #include "engine/limits.h"
 #include "engine/records/pack.h"
 
@@ -23,7 +24,8 @@ struct filter_file {
     struct env *env;
     const char *path;
     int file;
-    uint64_t size, at; /* `at`: start of the next record */
+    struct input_stream *object; /* at a URL, read in order; NULL: it is the file */
+    uint64_t size, at;           /* `at`: start of the next record */
     struct buffer window;
     uint64_t used;                /* bytes of the window before `at` */
     struct buffer spare;          /* of an earlier record; empty */
@@ -74,8 +76,12 @@ static int grow_read_window(struct filter_file *f, uint64_t wanted)
     if (wanted <= window->size) return GLINT_OK;
     uint64_t more = wanted - window->size;
     if (!buffer_reserve(window, more)) return error_no_memory(f->error);
-    int64_t n =
-        env_read_full(f->env, f->file, window->data + window->size, more, f->at + window->size);
+    int64_t n;
+    if (f->object != NULL)
+        n = input_stream_read(f->object, window->data + window->size, more);
+    else
+        n = env_read_full(f->env, f->file, window->data + window->size, more, f->at + window->size);
+    if (n < 0 && f->object != NULL) return (int)n;
     if (n < 0) return error_set_system(f->error, GLINT_E_INPUT_IO, (int)n, "read", f->path);
     if ((uint64_t)n < more)
         return error_set(f->error, GLINT_E_INPUT_CHANGED, NULL,
@@ -240,16 +246,16 @@ static int each_filter_record(struct filter_file *f,
     return result;
 }
 
-/* Maps the file and a page behind it, because the kernels read words that may end after the bits.
- * Returns 0 or a negative errno. */
+/* Maps the file and a page behind it, because the kernels read words that may end after the bits;
+ * without a file, memory. Returns 0 or a negative errno. */
 static int map_bytes(struct filter_map *map, int file, uint64_t size, bool writable)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    uint8_t *data =
-        mmap(NULL, size + page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *data = mmap(NULL, size + page, PROT_READ | (file < 0 ? PROT_WRITE : 0),
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED) return -errno;
-    if (mmap(data, size, PROT_READ | (writable ? PROT_WRITE : 0), MAP_PRIVATE | MAP_FIXED, file,
-             0) == MAP_FAILED) {
+    if (file >= 0 && mmap(data, size, PROT_READ | (writable ? PROT_WRITE : 0),
+                          MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
         const int r = -errno;
         munmap(data, size + page);
         return r;
@@ -266,7 +272,12 @@ static int map_file(struct filter_file *f, struct filter_maps *maps)
     if (failed != 0) return error_set_system(f->error, GLINT_E_INPUT_IO, failed, "map", f->path);
     f->map = &maps->items[maps->count++];
     maps->bytes += f->size;
-    return GLINT_OK;
+    if (f->object == NULL) return GLINT_OK;
+    const int64_t n = input_stream_read(f->object, f->map->data, f->size);
+    if (n < 0) return (int)n;
+    return (uint64_t)n == f->size ? 0
+                                  : error_set(f->error, GLINT_E_INPUT_CHANGED, NULL,
+                                              "%s was truncated while it was read", f->path);
 }
 
 void filter_maps_close(struct filter_maps *maps)
@@ -278,6 +289,19 @@ void filter_maps_close(struct filter_maps *maps)
 }
 
 /* `memory`: of the window, for the next file. */
+static int walk_file(struct filter_file *f, struct filter_maps *maps, struct buffer *memory,
+                     int (*each)(void *arg, struct filter_record *record), void *arg)
+{
+    int result = 0;
+    f->window = *memory;
+    if (maps != NULL && f->size > 0) result = map_file(f, maps);
+    if (result == 0) result = each_filter_record(f, each, arg);
+    f->window.size = 0;
+    *memory = f->window;
+    buffer_fini(&f->spare);
+    return result;
+}
+
 static int open_and_walk(struct env *env, const char *path, struct filter_maps *maps,
                          struct buffer *memory,
                          int (*each)(void *arg, struct filter_record *record), void *arg,
@@ -288,20 +312,38 @@ static int open_and_walk(struct env *env, const char *path, struct filter_maps *
     f.file = env->open(env, ENV_CWD, path, ENV_READ);
     if (f.file < 0) return error_set_system(error, GLINT_E_INPUT_PERMISSION, f.file, "open", path);
     int result = env->stat_open(env, f.file, &stat);
-    if (result != 0) {
+    f.size = stat.size;
+    if (result != 0)
         result = error_set_system(error, GLINT_E_INPUT_IO, result, "stat", path);
-    } else if (stat.kind != ENV_FILE) {
+    else if (stat.kind != ENV_FILE)
         result = error_set(error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", path);
-    } else {
-        f.size = stat.size;
-        f.window = *memory;
-        if (maps != NULL && f.size > 0) result = map_file(&f, maps);
-        if (result == 0) result = each_filter_record(&f, each, arg);
-        f.window.size = 0;
-        *memory = f.window;
-        buffer_fini(&f.spare);
-    }
+    else
+        result = walk_file(&f, maps, memory, each, arg);
     env->close(env, f.file);
+    return result;
+}
+
+/* An object at a URL is read once, in order; instead of a map there is memory. */
+static int open_and_walk_object(struct env *env, const struct input_file *file,
+                                struct filter_maps *maps, struct buffer *memory,
+                                int (*each)(void *arg, struct filter_record *record), void *arg,
+                                struct glint_error *error)
+{
+    struct input_stream object;
+    const struct split_piece whole = split_whole_file(file);
+    struct filter_file f = {.env = env,
+                            .path = file->path,
+                            .file = -1,
+                            .object = &object,
+                            .size = file->size,
+                            .error = error};
+    int result = input_stream_open(&object, env, &whole, 0, error);
+    if (result == 0 && object.compression != COMPRESSION_NONE)
+        result = error_set(error, GLINT_E_FILTER_INVALID, "decompress it",
+                           "%s is compressed, as no file of filters is", file->path);
+    if (result == 0) result = walk_file(&f, maps, memory, each, arg);
+    if (result == 0) result = input_stream_check_unchanged(&object);
+    input_stream_close(&object);
     return result;
 }
 
@@ -316,7 +358,10 @@ int filter_each_mapped(struct env *env, const char *const *paths, uint32_t count
         struct input_list list = {.files = NULL};
         result = input_list_resolve(env, paths[i], INPUT_BINARY, &list, error);
         for (uint64_t n = 0; result == 0 && n < list.count; n++)
-            result = open_and_walk(env, list.files[n].path, maps, &memory, each, arg, error);
+            result =
+                list.files[n].remote != NULL
+                    ? open_and_walk_object(env, &list.files[n], maps, &memory, each, arg, error)
+                    : open_and_walk(env, list.files[n].path, maps, &memory, each, arg, error);
         input_list_fini(&list);
     }
     buffer_fini(&memory);

@@ -45,9 +45,9 @@ static inline struct filter_record filter_record_take(struct filter_record *from
 }
 void filter_record_fini(struct filter_record *record); /* accepts empty ones */
 
-/* Calls `each` for every record of the paths (files, directories of parts, globs), in order of
- * files and offsets. What `each` leaves of the record is freed, or used for the next one: to keep
- * it, filter_record_take. A result other than 0 ends the iteration. Returns 0, what `each`
+/* Calls `each` for every record of the paths (files, directories of parts, globs, URLs), in order
+ * of files and offsets. What `each` leaves of the record is freed, or used for the next one: to
+ * keep it, filter_record_take. A result other than 0 ends the iteration. Returns 0, what `each`
  * returned, or a code: FILTER_INVALID with file and offset, or an error of opening or reading. */
 int filter_each(struct env *env, const char *const *paths, uint32_t count,
                 int (*each)(void *arg, struct filter_record *record), void *arg,

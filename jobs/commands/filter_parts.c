@@ -96,6 +96,10 @@ int filter_parts_read(struct filter_parts *p, const struct filter_part *part, ui
 {
     struct filter_part_file *f = &p->files[part->file];
     assert(offset + size <= bloom_bytes(bloom_segment_bits(&part->segment)));
+    if (f->file < 0 && strstr(f->path, "://") != NULL)
+        return error_set(error, GLINT_E_INPUT_URL, "copy them to a directory",
+                         "%s: filters in segments are exported from files of this machine only",
+                         f->path);
     if (f->file < 0) f->file = p->env->open(p->env, ENV_CWD, f->path, ENV_READ);
     if (f->file < 0)
         return error_set_system(error, GLINT_E_INPUT_PERMISSION, f->file, "open", f->path);

@@ -208,7 +208,7 @@ static struct glint_rdd *built_filters(const struct build_plan *p)
 {
     const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
     const struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    return glint_msgpack_file(p->g, p->filters, schema);
+    return glint_msgpack_file_by_name(p->g, p->filters, schema);
 }
 
 static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rdd *lines)

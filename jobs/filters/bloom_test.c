@@ -439,7 +439,7 @@ static int test_rows_and_report(struct filter_loader *c, enum test_strategy stra
     if (r == SIZES_TOO_MANY && strategy == TEST_BROADCAST)
         r = sizes_set_too_many_error(c->g, c->source, strategy_names[strategy]);
     if (r < 0) return r;
-    struct glint_rdd *filters = glint_msgpack_file(c->g, c->path, schema);
+    struct glint_rdd *filters = glint_msgpack_file_by_name(c->g, c->path, schema);
     struct glint_rdd *sums = r == SIZES_TOO_MANY ? test_by_ids(c, lines, filters, fields, &java)
                                                  : test_by_sizes(c, lines, filters, fields, &java);
     if (sums == NULL) return glint_error(c->g)->code;

@@ -99,7 +99,7 @@ int filter_report_saved(struct glint *g, const char *path, const struct sizes *s
     if (!glint_is_observed(g) || sizes->count == 0 || sizes->count > GLINT_REPORTS_MAX ||
         sizes->bits_bytes > FILTER_REPORT_BYTES_MAX)
         return 0;
-    struct glint_rdd *filters = glint_msgpack_file(g, path, schema);
+    struct glint_rdd *filters = glint_msgpack_file_by_name(g, path, schema);
     return glint_collect_each(glint_flat_map(filters, &filter_fill, NULL), report_collected_fill,
                               &saved);
 }

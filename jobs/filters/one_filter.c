@@ -158,7 +158,7 @@ int built_filter_make(struct glint_rdd *sample, const struct fields *fields, con
 int built_filter_read(struct glint *g, const char *path, struct built_filter *out)
 {
     const struct glint_schema schema = {GLINT_I64, GLINT_MSGPACK};
-    struct glint_rdd *filters = glint_msgpack_file(g, path, schema);
+    struct glint_rdd *filters = glint_msgpack_file_by_name(g, path, schema);
     *out = (struct built_filter){.bits_set = 0};
     int r = sizes_from_filters(filters, false, path, &out->sizes);
     if (r != 0) return r;

@@ -223,6 +223,8 @@ void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_
     *out_hint = bits <= (double)BLOOM_M_MAX
                     ? "use --scheme wide, or --format guava or spark-v2, with up to 34359738360"
                     : "raise P, or split the ids: no scheme has more than 34359738360";
+    if (bloom_is_fuse(sizing->layout))
+        *out_hint = "give the ids several keys: P does not change the size of this layout";
 }
 
 double sizes_higher_rate(const struct bloom_params *params)

@@ -222,7 +222,7 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
     const bool text = fields_key_type(&fields) == GLINT_TEXT;
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    struct glint_rdd *filters = glint_msgpack_file(g, paths[1], schema);
+    struct glint_rdd *filters = glint_msgpack_file_by_name(g, paths[1], schema);
     int r = sizes_from_filters(filters, text, paths[1], &o.sizes);
     if (r == 0) r = sizes_check_text_ids(g, &o.sizes, paths[1]);
     if (r == 0) r = membership_result_init(&o);

@@ -193,7 +193,7 @@ static int read_stored_filters(struct glint *g, const struct glint_job_args *arg
         return glint_abort(g, GLINT_E_USAGE, "filter-rows --with FILTERS INPUT OUTPUT",
                            "--with is missing");
     const struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    struct glint_rdd *filters = glint_msgpack_file(g, path, schema);
+    struct glint_rdd *filters = glint_msgpack_file_by_name(g, path, schema);
     int r = sizes_from_filters(filters, text, path, &s->sizes);
     if (r == 0) r = choose_stored_filter(g, args, path, s);
     if (r != 0) return r;

@@ -1,6 +1,6 @@
-/* Arbitrary bytes as the body of a request over HTTP. The first byte says the form: of lines the ids
- * are the body without its line ends; an array that is read is what jansson reads, which also
- * reads nothing else, but for single bytes as escapes. */
+/* Arbitrary bytes as the body of a request over HTTP. The first byte says the form: of lines the
+ * ids are the body without its line ends; an array that is read is what jansson reads, which
+ * also reads nothing else, but for single bytes as escapes. */
 #include "engine/base/mem.h"
 #include "jobs/commands/filter_batch.h"
 

@@ -1,6 +1,7 @@
 """Files of nginx over http and https: certificates, redirects, passwords, and what servers do wrong."""
 import os
 import re
+import shutil
 
 import servers
 from remote import HttpTest, RemoteTest
@@ -13,6 +14,30 @@ class Http(HttpTest):
         ranges = {re.search("range=(.*)", line)[1] for line in self.nginx.requests("/rows.tsv ")}
         self.assertGreater(len(ranges), 8, "it was not read in parts")
         self.assertFalse([line for line in self.nginx.requests() if " 206 GET " not in line])
+
+    def test_filters(self):
+        """Commands read them as those of this machine; each object is asked for once, and changed ones are errors."""
+        filters = self.local("filters")
+        for words in (("count-keys", self.local("rows.tsv"), "counts"),
+                      ("bloom-build", "0.01", self.local("rows.tsv"), "counts", "filters")):
+            status, _, err = self.run_glint("submit", "-q", "--partitions", "1", *words)
+            self.assertEqual(status, 0, err)
+        shutil.copytree(os.path.join(self.directory, "filters"), filters)
+        self.addCleanup(shutil.rmtree, filters)
+        (part,) = (name for name in os.listdir(filters) if name.startswith("part"))
+        here, there = os.path.join(filters, part), self.nginx.url(f"filters/{part}")
+        for words in (("info",), ("info", "--json"), ("query", "tt0000007", "other")):
+            same = [self.run_glint("filter", words[0], path, *words[1:]) for path in (here, there)]
+            self.assertEqual(same[0][0], 0, same[0])
+            self.assertEqual(same[0][:2], same[1][:2], same)
+        self.assertEqual(self.run_glint("filter", "merge", there, here, "--output", "united")[0], 0)
+        self.assertEqual(self.run_glint("filter", "info", "united")[1], self.run_glint("filter", "info", here)[1])
+        status, _, err = self.run_glint("submit", "-q", "bloom-build", "--add-to", there, self.local("other.tsv"), "added")
+        self.assertEqual(status, 0, err)
+        status, _, err = self.run_glint("filter", "info", self.nginx.url("rows.tsv.gz"))
+        self.assertEqual((status, "is compressed, as no file of filters is" in err), (65, True), err)
+        status, _, err = self.run_glint("filter", "info", self.nginx.url("none"))
+        self.assertEqual((status, "E0201" in err), (66, True), err)
 
     def test_what_is_not_there(self):
         self.fails_everywhere(self.nginx.url("none.tsv"), "E0201", "none.tsv: the server answered 404")
