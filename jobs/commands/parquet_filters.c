@@ -162,6 +162,42 @@ int parquet_filters_read(struct parquet_filters *p, uint32_t row_group, struct b
     return GLINT_OK;
 }
 
+/* Unites filters of a number of blocks and a multiple of it: the block of an id in the larger one
+ * is floor(hash * blocks / 2^32), and that number divided by the ratio, rounded down, is its block
+ * in the smaller one. So the larger one, with each block of the smaller one in as many of its
+ * blocks as the ratio says, has all ids of both. Folding the larger one would fill the blocks more.
+ * Returns false if it is no multiple. */
+static bool unite_with_smaller(struct bloom_filter *large, const struct bloom_filter *small)
+{
+    const uint64_t bits = bloom_block_bits(large->params.layout), bytes = bits / 8;
+    const uint64_t blocks = large->params.m / bits;
+    const uint64_t ratio = large->params.m / small->params.m;
+    struct bloom_params same = small->params;
+    same.m = large->params.m;
+    if (large->params.m % small->params.m != 0 || !bloom_params_equal(&same, &large->params))
+        return false;
+    for (uint64_t b = 0; b < blocks; b++)
+        for (uint64_t i = 0; i < bytes; i++)
+            large->bits[b * bytes + i] |= small->bits[b / ratio * bytes + i];
+    return true;
+}
+
+/* Unites `next`, whose bits are in `more`, with *out, whose bits are in `bytes`. */
+static bool unite_next(struct bloom_filter *out, struct buffer *bytes, struct bloom_filter *next,
+                       struct buffer *more)
+{
+    assert(out->params.m > 0 && next->params.m > 0);
+    if (next->params.m > out->params.m) {
+        const struct bloom_filter larger = *next;
+        const struct buffer its = *more;
+        *next = *out;
+        *more = *bytes;
+        *out = larger;
+        *bytes = its;
+    }
+    return unite_with_smaller(out, next);
+}
+
 int parquet_filters_unite(struct parquet_filters *p, struct buffer *bytes, struct bloom_filter *out)
 {
     struct buffer more = {.data = NULL};
@@ -172,11 +208,11 @@ int parquet_filters_unite(struct parquet_filters *p, struct buffer *bytes, struc
     int code = parquet_filters_read(p, 0, bytes, out);
     for (uint32_t i = 1; code == 0 && i < p->row_groups; i++) {
         code = parquet_filters_read(p, i, &more, &next);
-        if (code != 0 || bloom_union(out, &next) == BLOOM_OK) continue;
+        if (code != 0 || unite_next(out, bytes, &next, &more)) continue;
         code = error_set(
             p->error, GLINT_E_FILTER_MISMATCH, "read one of them with --row-group N, from 0",
-            "%s: the Bloom filters of row groups 0 and %u have %llu and %llu bits, so "
-            "they cannot be united",
+            "%s: the Bloom filters of row group %u and one before it have %llu and %llu bits, of "
+            "which none is a multiple of the other, so they cannot be united",
             p->piece.path, i, (unsigned long long)out->params.m, (unsigned long long)next.params.m);
     }
     buffer_fini(&more);

@@ -27,7 +27,8 @@ int parquet_filters_open(struct parquet_filters *p, struct env *env, const char 
  * 0 or a code: FILTER_INVALID if there is none. */
 int parquet_filters_read(struct parquet_filters *p, uint32_t row_group, struct buffer *bytes,
                          struct bloom_filter *out);
-/* Reads those of all row groups and unites them. */
+/* Reads those of all row groups and unites them; the size is that of the largest. FILTER_MISMATCH:
+ * it is no multiple of another one. */
 int parquet_filters_unite(struct parquet_filters *p, struct buffer *bytes,
                           struct bloom_filter *out);
 void parquet_filters_close(struct parquet_filters *p);

@@ -150,15 +150,25 @@ class Filters(unittest.TestCase):
             rows, file, row_group_size=1050,
             bloom_filter_options={"i64": {"ndv": DISTINCT, "fpp": 0.01}})
         into = ("filter", "import", "--output", self.path("o"), "--column", "i64", file)
-        said = self.glint(*into, status=65)
-        self.assertIn("row groups 0 and 1 have", said)
-        self.assertIn("--row-group N", said)
-        self.assertFalse(os.path.exists(self.path("o")))
-        self.glint(*into, "--row-group", "1", "--key", "0")
-        members = [COLUMNS["i64"][2](i % DISTINCT) for i in range(1050, 1100)]
-        self.assertEqual(self.admitted(self.path("o"), members), set(members))
+        members = [COLUMNS["i64"][2](i % DISTINCT) for i in range(1100)]
+        others = [COLUMNS["i64"][2](i) for i in range(DISTINCT, 20 * DISTINCT)]
+        alone = []
+        for number, rows in ((0, members[:1050]), (1, members[1050:])):
+            self.glint(*into, "--row-group", str(number), "--key", "0")
+            self.assertEqual(self.admitted(self.path("o"), rows), set(rows))
+            alone.append(self.admitted(self.path("o"), others))
+            shutil.rmtree(self.path("o"))
         lines = self.glint("filter", "info", "--column", "1", file).splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["KEY", "0", "1"])
+        sizes = [int(line.split()[2]) for line in lines[1:]]
+        self.assertNotEqual(*sizes)
+        self.glint(*into, "--key", "0")
+        shown = self.glint("filter", "info", self.path("o")).splitlines()
+        self.assertEqual(int(shown[1].split()[2]), max(sizes))
+        self.assertEqual(self.admitted(self.path("o"), members), set(members))
+        united = self.admitted(self.path("o"), others)
+        self.assertLessEqual(alone[0] | alone[1], united)
+        self.assertLess(len(united), len(others) / 10)
         for arguments, status, text in (
                 (("--row-group", "2"), 64, "has 2 row groups"),
                 (("--row-group", "-1"), 64, "it must be a whole number from 0 on"),
