@@ -152,7 +152,7 @@ static inline row_block load_block(const uint8_t *at)
 /* Whether the fields are those of the record as it is: no byte has another meaning. */
 static bool is_plain_record(const uint8_t *row, uint64_t size, struct glint_slice nulls)
 {
-    const uint8_t null = nulls.size > 0 ? nulls.data[0] : QUOTE;
+    const uint8_t null = nulls.size > 1 ? nulls.data[1] : QUOTE; /* after the flag */
     uint64_t any[2];
     row_block found = {0};
     assert(size >= sizeof found);

@@ -136,6 +136,39 @@ Test(csv, null_is_a_field_without_quotes)
     }
 }
 
+/* A record of at least a block, with one field that is not as it is, wherever it is. */
+Test(csv, long_records_are_as_short_ones)
+{
+    static const struct {
+        const char *field, *row;
+    } fields[] = {{"plain", "plain"}, {"\\N", "\x1d"}, {"\"a,b\"", "a,b"}, {"\\n", "\\n"},
+                  {"5\"", "5\""},     {"", ""},        {"\x1d", NULL},     {"x\x1fy", NULL}};
+    for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++)
+        for (int before = 0; before < 50; before++)
+            for (int after = 0; after < 50; after++) {
+                char record[128], row[128];
+                uint8_t out[128];
+                uint64_t got;
+                const int size = snprintf(record, sizeof record, "%.*s,%s,%.*s", before,
+                                          "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz",
+                                          fields[f].field, after,
+                                          "0123456789012345678901234567890123456789012345678901");
+                const char *text = fields[f].row != NULL ? fields[f].row : "";
+                const int wanted = snprintf(row, sizeof row, "%.*s\x1f%s\x1f%.*s", before, record,
+                                            text, after, record + size - after);
+                memset(out, 'z', sizeof out);
+                const char *problem =
+                    csv_to_row((const uint8_t *)record, (uint64_t)size, ',', nulls, out, &got);
+                cr_assert_eq(problem != NULL, fields[f].row == NULL);
+                if (problem != NULL) continue;
+                cr_assert(got == (uint64_t)wanted && memcmp(out, row, got) == 0 && out[got] == 'z',
+                          "%s", record);
+                uint8_t *const same = (uint8_t *)record;
+                cr_assert_null(csv_to_row(same, (uint64_t)size, ',', nulls, same, &got));
+                cr_assert(got == (uint64_t)wanted && memcmp(record, row, got) == 0);
+            }
+}
+
 /* Splits records byte by byte, as Python's csv does with what is valid: the oracle. */
 static void naive_records(const uint8_t *data, uint64_t size, struct buffer *list)
 {
