@@ -256,24 +256,25 @@ static int gather_columns(struct column_batches_state *s, struct ArrowArray *bui
     return r;
 }
 
-/* Emits the array of the reader as a block. */
-static enum flow emit_block(struct column_batches_state *s, struct glint_emitter *out)
+/* Emits rows of s->children as a block. `r`: 0, or the code of the task's error. Releases `built`.
+ */
+static enum flow emit_children(struct column_batches_state *s, int r, struct ArrowArray *built,
+                               int64_t rows, struct glint_emitter *out)
 {
-    struct ArrowArray built = {.release = NULL};
     const void *no_buffer[1] = {NULL};
-    const struct ArrowArray all = {.length = s->reader.array.length,
+    const struct ArrowArray all = {.length = rows,
                                    .n_buffers = 1,
                                    .buffers = no_buffer,
                                    .n_children = s->count,
                                    .children = s->children};
-    int r = gather_columns(s, &built);
+    assert(rows >= 0);
     s->block.size = 0;
     const char *problem =
         r == 0 ? columns_block_write(&s->schema, &s->field, &all, 0, all.length, &s->block) : NULL;
-    if (built.release != NULL) built.release(&built);
+    if (built->release != NULL) built->release(built);
     if (problem != NULL)
         error_set(&s->task->error, GLINT_E_MEMORY_LIMIT, "choose fewer columns", "%s: %s",
-                  column_reader_piece(&s->reader)->path, problem);
+                  rows > 0 ? column_reader_piece(&s->reader)->path : "files without rows", problem);
     if (r != 0 || problem != NULL) return FLOW_FAIL;
     const struct glint_batch batch = {
         .rows = 1,
@@ -281,6 +282,35 @@ static enum flow emit_block(struct column_batches_state *s, struct glint_emitter
         .value = {.type = GLINT_BYTES, .base = s->block.data, .size = s->block.size}};
     glint_emit_batch(out, &batch);
     return out->flow;
+}
+
+/* Emits the array of the reader as a block. */
+static enum flow emit_block(struct column_batches_state *s, struct glint_emitter *out)
+{
+    struct ArrowArray built = {.release = NULL};
+    const int r = gather_columns(s, &built);
+    return emit_children(s, r, &built, s->reader.array.length, out);
+}
+
+/* Emits a block without rows, which has the names and types of the columns; none if it has a type
+ * that cannot be built. */
+static enum flow emit_empty_block(struct column_batches_state *s, struct glint_emitter *out)
+{
+    struct ArrowArray built = {.release = NULL};
+    struct arrow_builder *builders =
+        arena_alloc(&s->task->arena, (s->count + 1ull) * sizeof *builders);
+    bool ok = builders != NULL;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (!arrow_can_build(&s->field.children[i])) return FLOW_MORE;
+    while (ok && count < s->count) {
+        ok = arrow_builder_init(&builders[count], &s->field.children[count]);
+        count++;
+    }
+    ok = ok && arrow_builders_finish(builders, count, 0, &built);
+    for (uint32_t i = 0; i < count; i++) arrow_builder_fini(&builders[i]);
+    for (uint32_t i = 0; ok && i < count; i++) s->children[i] = built.children[i];
+    return emit_children(s, ok ? 0 : error_no_memory(&s->task->error), &built, 0, out);
 }
 
 /* Numbers of the files' columns become those of the layout. */
@@ -311,7 +341,12 @@ static enum flow column_batches_run(void *state, struct glint_slice split,
     s->reader.array_rows = s->rows;
     int r = find_columns(s, pieces.pieces[0].layout);
     if (r < 0) return FLOW_FAIL;
-    while (flow == FLOW_MORE && (r = column_reader_next(&s->reader)) > 0) flow = emit_block(s, out);
+    bool any = false;
+    while (flow == FLOW_MORE && (r = column_reader_next(&s->reader)) > 0) {
+        flow = emit_block(s, out);
+        any = true;
+    }
+    if (r == 0 && !any) flow = emit_empty_block(s, out);
     return r < 0 ? FLOW_FAIL : flow;
 }
 

@@ -676,7 +676,7 @@ bool arrow_builders_finish(struct arrow_builder *builders, uint32_t count, int64
                                .children = c->children,
                                .release = release_column,
                                .private_data = c};
-    for (uint32_t i = 0; i < count; i++) assert(builders[i].rows == rows && rows > 0);
+    for (uint32_t i = 0; i < count; i++) assert(builders[i].rows == rows && rows >= 0);
     for (uint32_t i = 0; i < count; i++) {
         if (finish_column(&builders[i], &c->arrays[i])) continue;
         out->release(out);

@@ -132,7 +132,17 @@ class Files(WithContext):
         path = self.path("empty.parquet")
         pyarrow.parquet.write_table(self.table.slice(0, 0), path)
         self.assertEqual(self.sc.parquet(path).collect(), [])
-        self.assertEqual(self.sc.parquet(path).toArrow().num_rows, 0)
+        for columns in (None, ["n", "x"]):
+            table = self.sc.parquet(path, columns).toArrow()
+            self.assertEqual(table.num_rows, 0)
+            self.assertEqual(table.schema.names, columns or self.table.schema.names)
+            self.assertEqual([field.type for field in table.schema], [
+                self.sc.parquet(self.parquet, [name]).toArrow().schema.field(0).type
+                for name in table.schema.names])
+            self.assertEqual(self.sc.parquet(path, columns).count(), 0)
+            self.assertEqual(self.sc.parquet(path, columns).take(3), [])
+        both = self.sc.parquet([path, self.parquet]).toArrow()
+        self.assertEqual(both.num_rows, ROWS)
 
     def test_batch_rows(self):
         sizes = self.sc.parquet(self.parquet, ["x"], batchRows=700).mapBatches(
