@@ -200,10 +200,27 @@ static uint32_t put_key_exponent(int64_t exponent, uint8_t *out)
     return 5;
 }
 
+/* Before and behind all numbers. Returns 0 if the text is none of these. */
+static uint32_t infinite_key(struct glint_slice text, uint8_t *out)
+{
+    static const struct {
+        const char *text;
+        uint8_t key[2];
+    } keys[] = {
+        {"-inf", {(uint8_t)~KEY_HIGHER, 0x00}}, {"inf", {0xff, 0x00}}, {"nan", {0xff, 0x01}}};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (text.size != strlen(keys[i].text) || memcmp(text.data, keys[i].text, text.size) != 0)
+            continue;
+        memcpy(out, keys[i].key, sizeof keys[i].key);
+        return sizeof keys[i].key;
+    }
+    return 0;
+}
+
 __attribute__((noinline)) static uint32_t long_key(struct glint_slice text, uint8_t *out)
 {
     double f64;
-    if (!glint_parse_f64(text, &f64)) return 0;
+    if (!glint_parse_f64(text, &f64)) return infinite_key(text, out);
     const struct digits d = find_digits(text);
     out[0] = KEY_ZERO;
     if (d.zero) return 1;

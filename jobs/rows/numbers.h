@@ -66,7 +66,8 @@ static inline int number_compare(const struct number *a, const struct number *b)
 
 /* Writes bytes whose bytewise order is that of the numbers, whatever number of digits they have:
  * equal bytes are equal numbers, and none are the beginning of others. Returns their size, at most
- * NUMBER_KEY_MAX + text.size, or 0 if the text is no number. */
+ * NUMBER_KEY_MAX + text.size, or 0 if the text is no number. Also of -inf, inf, and nan, which is
+ * the greatest. */
 uint32_t number_key(struct glint_slice text, uint8_t *out);
 
 /* All digits of an exact number, others like Python's repr; returns the length. `out` has

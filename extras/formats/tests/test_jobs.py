@@ -385,6 +385,12 @@ class Jobs(unittest.TestCase):
         self.assertEqual(order("sort", "--by", "n:t"), [-1, 10, 9])
         self.assertEqual(order("sort", "--by", "n:tr"), [9, 10, -1])
         self.assertEqual(order("sort", "--by", "k"), [10, 9, -1])
+        reals = pyarrow.table({"n": [1, 2, 3, 4, 5], "f": [float("nan"), float("inf"), 1e300,
+                                                           float("-inf"), None]})
+        pyarrow.parquet.write_table(reals, self.path("reals"))
+        self.glint("sort", "--by", "f", self.path("reals"), self.path("out"))
+        self.assertEqual(pyarrow.parquet.read_table(self.path("out")).column("n").to_pylist(),
+                         [5, 4, 3, 2, 1])
         self.assertEqual(order("sort", "--by", "day", "--reverse"), [9, -1, 10])
         self.glint("agg", "--min", "n,day,k", "--max", "n:t", self.path("in"), self.path("out"))
         self.assertEqual(pyarrow.parquet.read_table(self.path("out")).to_pylist(), [

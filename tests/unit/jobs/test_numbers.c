@@ -189,14 +189,26 @@ Test(numbers, equal_numbers_have_equal_keys)
         cr_expect_eq(compare_keys(pairs[i][0], pairs[i][1]), 0, "%s", pairs[i][1]);
 }
 
+Test(numbers, infinities_are_before_and_behind_all)
+{
+    const size_t count = sizeof ascending / sizeof ascending[0];
+    for (size_t i = 0; i < count; i++) {
+        cr_expect_lt(compare_keys("-inf", ascending[i]), 0, "%s", ascending[i]);
+        cr_expect_lt(compare_keys(ascending[i], "inf"), 0, "%s", ascending[i]);
+    }
+    cr_expect_lt(compare_keys("-inf", "inf"), 0);
+    cr_expect_lt(compare_keys("inf", "nan"), 0);
+}
+
 Test(numbers, no_number_has_no_key)
 {
-    static const char *const texts[] = {"-", "1e999", "0x10", "1234567890123456789012x"};
+    static const char *const texts[] = {"-",    "1e999", "0x10",    "1234567890123456789012x",
+                                        "+inf", "NaN",   "infinity"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         uint8_t key[100];
-        cr_expect_eq(number_key((struct glint_slice){(const uint8_t *)texts[i], strlen(texts[i])},
-                                key),
-                     0, "%s", texts[i]);
+        cr_expect_eq(
+            number_key((struct glint_slice){(const uint8_t *)texts[i], strlen(texts[i])}, key), 0,
+            "%s", texts[i]);
     }
 }
 
