@@ -233,8 +233,9 @@ size_t text_format_f32(char *out, float value)
 /* Whether `read` is nearer to the half `value`, which is above 0, than to the next ones. */
 static bool is_nearest_half(double read, double value)
 {
-    const int exponent = ilogb(value);
-    return fabs(read - value) < ldexp(1, (exponent < -14 ? -14 : exponent) - 11);
+    const int exponent = ilogb(value) < -14 ? -14 : ilogb(value);
+    const bool close_below = exponent > -14 && value == ldexp(1, exponent);
+    return fabs(read - value) < ldexp(1, exponent - (read < value && close_below ? 12 : 11));
 }
 
 size_t text_format_f16(char *out, double value)

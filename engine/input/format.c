@@ -69,11 +69,13 @@ uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
     /* The header's map has these two keys, and perhaps others. */
     if (size > 4 && memcmp(head, "Obj\x01", 4) == 0 && memmem(head, size, "avro.", 5) != NULL)
         return FORMAT_AVRO;
-    /* A stream: a message's mark, the size of its metadata, and the first offset of a table. */
-    uint32_t words[2] = {0, 0};
+    /* A stream: a message's mark, the size of its metadata, and there the offset of its table,
+     * after the table's list of fields: 0x10 or a little more. */
+    uint32_t words[3] = {0, 0, 0};
     if (size >= 16) memcpy(words, head, sizeof words);
     const bool stream = words[0] == UINT32_MAX && words[1] >= 16 && words[1] % 8 == 0 &&
-                        words[1] < 64u << 20 && head[8] == 0x10 && head[9] == 0;
+                        words[1] < 64u << 20 && words[2] % 4 == 0 && words[2] >= 4 &&
+                        words[2] < 0x80 && words[2] < words[1];
     return stream ? FORMAT_ARROW_STREAM : 0;
 }
 

@@ -135,9 +135,9 @@ Test(number_text, halves_are_shortest)
     for (uint16_t bits = 1; bits < 0x7c00; bits++) {
         char text[TEXT_NUMBER_MAX], wanted[TEXT_NUMBER_MAX], tried[NUMBER_SCIENTIFIC_MAX];
         const double value = half_of_bits(bits);
-        const int exponent = ilogb(value) < -14 ? -14 : ilogb(value);
+        const double below = half_of_bits((uint16_t)(bits - 1)), above = half_of_bits(bits + 1);
         double read = (double)INFINITY;
-        for (int digits = 1; fabs(read - value) >= ldexp(1, exponent - 11); digits++) {
+        for (int digits = 1; 2 * read <= below + value || 2 * read >= value + above; digits++) {
             snprintf(tried, sizeof tried, "%.*e", digits - 1, value);
             read = strtod(tried, NULL);
         }

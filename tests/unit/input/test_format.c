@@ -34,6 +34,9 @@ Test(format, files_of_columns_are_recognized)
                  FORMAT_AVRO);
     cr_expect_eq(format_detect_columns(HEAD("\xff\xff\xff\xff\x80\0\0\0\x10\0\0\0\0\0\0\0")),
                  FORMAT_ARROW_STREAM);
+    cr_expect_eq(format_detect_columns(HEAD("\xff\xff\xff\xff\x80\0\0\0\x14\0\0\0\0\0\0\0")),
+                 FORMAT_ARROW_STREAM);
+    cr_expect_eq(format_detect_columns(HEAD("\xff\xff\xff\xff\x80\0\0\0\x14\1\0\0\0\0\0\0")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PAR1")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PAR1 is the first name of a text")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PARENT\tCHILD")), 0);
