@@ -248,6 +248,7 @@ struct glint_column_pair {
  * +s(a=i,b=+l(item=u)), where the bytes ( ) , = % of a part are %XX; NULL: text. */
 struct glint_column_type {
     const char *name, *type;
+    bool numbers, times; /* in all files that, perhaps of different types, or nulls */
 };
 /* Returns the columns of such a source; *out_count is 0 with the context's error set. They live as
  * long as the context. */

@@ -390,9 +390,13 @@ const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint
         error_no_memory(&lines->g->error);
         return NULL;
     }
-    for (uint32_t i = 0; i < count; i++)
-        types[i] = (struct glint_column_type){list->schema->columns[i].name,
-                                              list->schema->columns[i].type};
+    for (uint32_t i = 0; i < count; i++) {
+        const struct schema_column *c = &list->schema->columns[i];
+        types[i] = (struct glint_column_type){.name = c->name,
+                                              .type = c->type,
+                                              .numbers = c->numbers && !c->times && !c->others,
+                                              .times = c->times && !c->numbers && !c->others};
+    }
     *out_count = count;
     return types;
 }

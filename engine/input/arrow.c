@@ -580,7 +580,8 @@ static size_t put_decimal(char *text, const uint8_t *bytes, uint32_t width, int3
         text[size++] = digits[--count];
         if (scale > 0 && count == (size_t)scale) text[size++] = '.';
     }
-    for (int32_t zeros = scale; zeros < 0; zeros++) text[size++] = '0';
+    const bool zero = size == 1 && text[0] == '0';
+    for (int32_t zeros = scale; zeros < 0 && !zero; zeros++) text[size++] = '0';
     assert(size <= ARROW_NUMBER_TEXT_MAX);
     return size;
 }

@@ -195,14 +195,31 @@ static int check_name(struct schema_reader *s, const struct column_file *f, uint
                      "%s: two columns are named \"%s\"", path, name);
 }
 
-/* A column that another file has, too: its types become one. */
-static void widen_column_type(struct schema_column *known, enum column_class class,
-                              const char *type)
+static bool has_numbers(const struct arrow_field *field)
 {
+    const enum arrow_type type = arrow_values(field)->type;
+    return (type >= ARROW_I8 && type <= ARROW_U64) || arrow_is_f64(field) ||
+           type == ARROW_DECIMAL || type == ARROW_DURATION;
+}
+
+static bool has_times(const struct arrow_field *field)
+{
+    const enum arrow_type type = arrow_values(field)->type;
+    return type == ARROW_DATE32 || type == ARROW_DATE64 || type == ARROW_TIMESTAMP;
+}
+
+/* A column that another file has, too: its types become one. A type of nulls is any. */
+static int widen_column_type(struct schema_reader *s, struct schema_column *known,
+                             enum column_class class, const char *type)
+{
+    const bool null = strcmp(type, "n") == 0, was_null = strcmp(known->type, "n") == 0;
     if (known->class != class) class = COLUMN_TEXT;
-    if (strcmp(known->type, type) != 0)
+    if (was_null && !null)
+        known->type = arena_strdup(s->arena, type);
+    else if (!null && strcmp(known->type, type) != 0)
         known->type = class == COLUMN_TEXT ? "u" : class == COLUMN_I64 ? "l" : "g";
     known->class = class;
+    return known->type != NULL ? 0 : error_no_memory(s->error);
 }
 
 static int add_column(struct schema_reader *s, const struct arrow_field *field, uint64_t file)
@@ -213,13 +230,20 @@ static int add_column(struct schema_reader *s, const struct arrow_field *field, 
     if (!arrow_type_append(field, &s->type) || !buffer_append(&s->type, "", 1))
         return error_no_memory(s->error);
     const char *const type = (const char *)s->type.data;
+    const bool numbers = has_numbers(field), times = has_times(field);
+    const bool others = !numbers && !times && strcmp(type, "n") != 0;
     if (known != UINT32_MAX) {
-        widen_column_type(&s->columns[known], class, type);
-        return 0;
+        s->columns[known].numbers |= numbers;
+        s->columns[known].times |= times;
+        s->columns[known].others |= others;
+        return widen_column_type(s, &s->columns[known], class, type);
     }
     const struct schema_column column = {.name = arena_strdup(s->arena, field->name),
                                          .class = class,
                                          .type = arena_strdup(s->arena, type),
+                                         .numbers = numbers,
+                                         .times = times,
+                                         .others = others,
                                          .lacking = file > 0 ? 0 : UINT64_MAX};
     if (column.name == NULL || column.type == NULL ||
         !array_reserve(&s->columns, &s->column_capacity, n + UINT64_C(1), sizeof *s->columns) ||

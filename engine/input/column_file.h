@@ -49,9 +49,10 @@ enum column_class {
 struct schema_column {
     const char *name;
     enum column_class class;
-    const char *type;    /* as arrow_type.h has it; "u" if files do not agree */
-    uint64_t lacking;    /* a file that does not have it; UINT64_MAX: none */
-    const char *problem; /* why it cannot be read, of a file; NULL: it can */
+    const char *type;            /* as arrow_type.h has it; "u" if files do not agree */
+    bool numbers, times, others; /* some file has such values */
+    uint64_t lacking;            /* a file that does not have it; UINT64_MAX: none */
+    const char *problem;         /* why it cannot be read, of a file; NULL: it can */
 };
 
 struct column_schema {

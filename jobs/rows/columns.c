@@ -254,6 +254,7 @@ static enum column_values type_of_format(const char *type)
         return VALUES_NUMBERS;
     if (strcmp(type, "b") == 0) return VALUES_BOOLEANS;
     if (strncmp(type, "d:", 2) == 0) return VALUES_NUMBERS;
+    if (strncmp(type, "tD", 2) == 0) return VALUES_NUMBERS; /* durations */
     return strncmp(type, "td", 2) == 0 || strncmp(type, "ts", 2) == 0 ? VALUES_TIMES : VALUES_TEXTS;
 }
 
@@ -263,7 +264,9 @@ enum column_values columns_values(const struct table *t, uint32_t number)
     if (t->csv != FIELDS_COLUMNS) return VALUES_UNKNOWN;
     if (columns_is_part(number)) return type_of_format(t->parts[number - COLUMNS_PART].part.type);
     const struct glint_column_type *types = glint_column_types(t->lines, &count);
-    return number < count ? type_of_format(types[number].type) : VALUES_UNKNOWN;
+    if (number >= count) return VALUES_UNKNOWN;
+    if (types[number].numbers) return VALUES_NUMBERS;
+    return types[number].times ? VALUES_TIMES : type_of_format(types[number].type);
 }
 
 int columns_reject_parts(struct glint *g, const char *option, const uint32_t *numbers,

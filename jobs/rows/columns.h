@@ -96,6 +96,13 @@ enum column_values {
     VALUES_BOOLEANS,
     VALUES_TEXTS
 };
+/* A time as a text whose order is that of the times: without the Z behind it, which is greater than
+ * the point of a fraction. */
+static inline struct glint_slice columns_time_text(struct glint_slice time)
+{
+    const bool zoned = time.size > 0 && time.data[time.size - 1] == 'Z';
+    return (struct glint_slice){time.data, time.size - zoned};
+}
 enum column_values columns_values(const struct table *t, uint32_t number);
 /* Fails the context if a column is a part of one. Returns its code. */
 int columns_reject_parts(struct glint *g, const char *option, const uint32_t *numbers,

@@ -83,7 +83,8 @@ static int kind_option(struct table *t, const struct glint_job_args *args, enum 
         if (first + index == COLUMNS_MAX) return too_many(t);
         if (is_text_kind(kind)) {
             if (plan->text_count == COLUMNS_MAX) return too_many(t);
-            plan->text[plan->text_count] = (struct agg_text){(uint8_t)kind, (uint8_t)index};
+            plan->text[plan->text_count] =
+                (struct agg_text){(uint8_t)kind, (uint8_t)index, values == VALUES_TIMES};
             index = plan->text_count++;
         }
         r = add_output(t, plan, kind, index);

@@ -51,6 +51,7 @@ struct agg_plan {
     struct agg_text {
         uint8_t kind;   /* MIN_TEXT, MAX_TEXT, FIRST or LAST */
         uint8_t column; /* among `texts` */
+        bool time;      /* compared by columns_time_text */
     } text[COLUMNS_MAX];
     struct agg_output {
         uint8_t kind;  /* enum agg_kind */

@@ -35,15 +35,18 @@ static int compare_texts(struct glint_slice a, struct glint_slice b)
 }
 
 /* Whether a later text takes the place of the current one. */
-static bool replaces(uint8_t kind, struct glint_slice current, struct glint_slice next)
+static bool replaces(const struct agg_text *text, struct glint_slice current,
+                     struct glint_slice next)
 {
+    const uint8_t kind = text->kind;
     assert((next.data == NULL) == (next.size >= AGG_NONE));
     if (next.size == AGG_NONE) return false;
     if (kind == AGG_FIRST) return current.size == AGG_NONE;
     if (kind == AGG_LAST) return true;
     assert(kind == AGG_MIN_TEXT || kind == AGG_MAX_TEXT);
     if (next.data == NULL || current.data == NULL) return next.data != NULL;
-    const int r = compare_texts(next, current);
+    const int r = text->time ? compare_texts(columns_time_text(next), columns_time_text(current))
+                             : compare_texts(next, current);
     return kind == AGG_MIN_TEXT ? r < 0 : r > 0;
 }
 
@@ -59,7 +62,7 @@ static int merge_texts(struct glint_task *task, struct agg_merge_state *s, struc
     agg_texts_read((struct glint_slice){bytes + offset, acc->value.bytes.size - offset},
                    p->text_count, texts);
     for (uint32_t i = 0; i < p->text_count; i++) {
-        if (!replaces(p->text[i].kind, texts[i], next[i])) continue;
+        if (!replaces(&p->text[i], texts[i], next[i])) continue;
         texts[i] = next[i];
         changed = true;
     }

@@ -161,9 +161,11 @@ static void apply_defaults(const struct table *t, struct columns *c,
     if (c->count == 0) columns_add_whole_line(c);
     for (uint32_t i = 0; i < c->count; i++) {
         if (c->letters[i] == 0) c->letters[i] = letters;
-        if ((c->letters[i] & SORT_TEXT) == 0 && columns_values(t, c->number[i]) == VALUES_NUMBERS)
-            c->letters[i] |= SORT_NUMERIC;
-        c->letters[i] &= (uint8_t)~SORT_TEXT;
+        const enum column_values values = columns_values(t, c->number[i]);
+        if ((c->letters[i] & SORT_TEXT) != 0)
+            c->letters[i] &= (uint8_t)~SORT_TEXT;
+        else if (values == VALUES_NUMBERS || values == VALUES_TIMES)
+            c->letters[i] |= values == VALUES_NUMBERS ? SORT_NUMERIC : SORT_TIME;
     }
 }
 

@@ -105,9 +105,10 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
         uint8_t *const start = at;
         const bool numeric = (c->letters[i] & SORT_NUMERIC) != 0;
         const bool null = nulls_is(k->reader.null, fields[i]);
-        at = null      ? put_null(at)
-             : numeric ? put_number_key(at, fields[i])
-                       : put_text_key(at, fields[i]);
+        at = null                               ? put_null(at)
+             : numeric                          ? put_number_key(at, fields[i])
+             : (c->letters[i] & SORT_TIME) != 0 ? put_text_key(at, columns_time_text(fields[i]))
+                                                : put_text_key(at, fields[i]);
         if (at == NULL)
             return columns_bad_value(&k->reader, task, row, i, fields[i],
                                      number_problem(fields[i]));

@@ -13,9 +13,11 @@
 #include "jobs/rows/columns.h"
 
 /* The letters of a column, for columns_option, and their bits. Keys have no SORT_TEXT: it is the
- * driver's, and means that numbers of files of columns are texts. */
+ * driver's, and means that numbers and times of files of columns are texts. SORT_TIME has no
+ * letter.
+ */
 #define SORT_LETTERS "nrt"
-enum { SORT_NUMERIC = 1, SORT_REVERSE = 2, SORT_TEXT = 4 };
+enum { SORT_NUMERIC = 1, SORT_REVERSE = 2, SORT_TEXT = 4, SORT_TIME = 8 };
 
 struct sort_keys {
     struct columns_reader reader;

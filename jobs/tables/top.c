@@ -357,8 +357,10 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     if (glint_job_option(args, "text") == NULL) letters |= SORT_NUMERIC;
     if (glint_job_option(args, "smallest") == NULL) letters |= SORT_REVERSE;
     for (uint32_t i = per; i < columns.count; i++) {
-        const bool text = columns_values(&table, columns.number[i]) > VALUES_NUMBERS;
-        columns.letters[i] = text ? letters & (uint8_t)~SORT_NUMERIC : letters;
+        const enum column_values values = columns_values(&table, columns.number[i]);
+        columns.letters[i] = letters;
+        if (values > VALUES_NUMBERS) columns.letters[i] &= (uint8_t)~SORT_NUMERIC;
+        if (values == VALUES_TIMES) columns.letters[i] |= SORT_TIME;
     }
     struct glint_args *best_args = glint_args(g);
     columns_args(best_args, &table, &columns);

@@ -396,6 +396,46 @@ class Jobs(unittest.TestCase):
         self.assertEqual(pyarrow.parquet.read_table(self.path("out")).to_pylist(), [
             {"min(n)": -1, "min_text(day)": days[1], "min_text(k)": "10", "max_text(n)": 9}])
 
+    def test_orders_of_times_and_durations(self):
+        """The Z of a time with a zone is behind its fraction; durations are numbers."""
+        table = pyarrow.table({
+            "n": [0, 1, 2, 3], "d": pyarrow.array([9, 100, -3, 10], pyarrow.duration("ms")),
+            "t": pyarrow.array([1500, 1000, 1250, 1001], pyarrow.timestamp("ms", "UTC"))})
+        pyarrow.parquet.write_table(table, self.path("in"))
+        for job, rows in ((("sort", "--by", "t"), [1, 3, 2, 0]),
+                          (("sort", "--by", "d"), [2, 0, 3, 1]),
+                          (("sort", "--by", "t:r"), [0, 2, 3, 1]),
+                          (("top", "4", "--by", "t"), [0, 2, 3, 1]),
+                          (("top", "1", "--by", "d"), [1])):
+            self.glint(*job, self.path("in"), self.path("out"))
+            out = pyarrow.parquet.read_table(self.path("out"))
+            self.assertEqual(out.column("n").to_pylist(), rows, job)
+        self.glint("agg", "--min", "t,d", "--max", "t,d", self.path("in"), self.path("out"))
+        out = pyarrow.parquet.read_table(self.path("out"))
+        for name, row in (("min_text(t)", 1), ("max_text(t)", 0)):
+            self.assertEqual(out.column(name)[0].as_py(), table.column("t")[row].as_py())
+        for name, row in (("min(d)", 2), ("max(d)", 1)):
+            self.assertEqual(out.column(name)[0].as_py(), table.column("d")[row].as_py())
+
+    def test_types_of_a_column_that_differ(self):
+        """Numbers of two types are numbers, times of two units times, and nulls are any."""
+        os.mkdir(self.path("in"))
+        for other, rows in ((pyarrow.array([10.0, None]), [4, 2, 0, 3, 1]),
+                            (pyarrow.nulls(2), [3, 4, 2, 0, 1]),
+                            (pyarrow.array([2 ** 64 - 1, 10], pyarrow.uint64()), [2, 0, 4, 1, 3])):
+            for number, column in enumerate((pyarrow.array([9, 100, -5]), other)):
+                pyarrow.parquet.write_table(
+                    pyarrow.table({"n": list(range(3 * number, 3 * number + len(column))),
+                                   "x": column}), self.path(f"in/{number}.parquet"))
+            self.glint("sort", "--by", "x", self.path("in"), self.path("out"))
+            found = [row["n"] for part in sorted(os.listdir(self.path("out")))
+                     if part.startswith("part")
+                     for row in pyarrow.parquet.read_table(self.path(f"out/{part}")).to_pylist()]
+            self.assertEqual(found, rows, other)
+            self.glint("top", "1", "--by", "x", self.path("in"), self.path("out"))
+            out = pyarrow.parquet.read_table(self.path("out"))
+            self.assertEqual(out.column("n").to_pylist(), rows[-1:], other)
+
     def test_columns_that_a_file_does_not_have(self):
         """Later files have a column more: an error before the job runs, or null."""
         os.mkdir(self.path("in"))

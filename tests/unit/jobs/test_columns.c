@@ -252,8 +252,8 @@ static void write_numbers(const char *name)
         n += (size_t)snprintf(text + n, sizeof text - n, i % 11 == 0 ? "\\N" : "k%d", i % 13);
         n += (size_t)snprintf(text + n, sizeof text - n, i % 17 == 3 ? "\t\\N" : "\td%d", i % 5);
         n += (size_t)snprintf(text + n, sizeof text - n, "\t%s", doubles[i % 10]);
-        n += (size_t)snprintf(text + n, sizeof text - n, i % 3 == 0 ? "\t\\N" : "\t%d",
-                              i * 700001 - 9000);
+        n += (size_t)snprintf(text + n, sizeof text - n, i % 3 == 0 ? "\t\\N" : "\t%lld",
+                              i * 700001LL - 9000);
         n += (size_t)snprintf(text + n, sizeof text - n, "\t%s%d\n",
                               i % 4 == 1 ? "1844674407370955" : "", 1000 + i % 600);
     }
