@@ -143,8 +143,12 @@ enum flow pipe_output_emit_records(struct pipe_output *o, struct glint_emitter *
     struct record_keys keys;
     enum flow flow = FLOW_MORE;
     bool more = true;
-    while (flow == FLOW_MORE && more && !o->ended) flow = emit_record_batch(o, &keys, out, &more);
-    if (flow == FLOW_MORE && !o->ended) flow = take_notes(o);
+    while (flow == FLOW_MORE && more && !o->ended) {
+        const uint64_t begin = o->line;
+        flow = emit_record_batch(o, &keys, out, &more);
+        if (flow == FLOW_MORE && !more) flow = take_notes(o);
+        more = o->line > begin;
+    }
     if (flow == FLOW_MORE && !o->ended && is_end_mark(o, 0)) {
         o->ended = true;
         o->line += PIPE_RECORD_HEAD;
