@@ -332,12 +332,7 @@ static enum flow column_batches_run(void *state, struct glint_slice split,
     struct column_batches_state *s = state;
     struct split pieces;
     enum flow flow = FLOW_MORE;
-    if (split_decode(split, &s->task->arena, &pieces, &s->task->error) != 0) return FLOW_FAIL;
-    if (pieces.pieces[0].layout == NULL) {
-        error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a split has no columns");
-        return FLOW_FAIL;
-    }
-    column_reader_open(&s->reader, s->task, &pieces);
+    if (column_split_open(&s->reader, s->task, split, &pieces) != 0) return FLOW_FAIL;
     s->reader.array_rows = s->rows;
     int r = find_columns(s, pieces.pieces[0].layout);
     if (r < 0) return FLOW_FAIL;

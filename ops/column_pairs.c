@@ -260,12 +260,7 @@ static enum flow column_pairs_run(void *state, struct glint_slice split, struct 
 {
     struct column_pairs_state *s = state;
     struct split pieces;
-    if (split_decode(split, &s->task->arena, &pieces, &s->task->error) != 0) return FLOW_FAIL;
-    if (pieces.pieces[0].layout == NULL) {
-        error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "a split has no columns");
-        return FLOW_FAIL;
-    }
-    column_reader_open(&s->reader, s->task, &pieces);
+    if (column_split_open(&s->reader, s->task, split, &pieces) != 0) return FLOW_FAIL;
     int64_t r = find_in_layout(s, pieces.pieces[0].layout);
     while (r >= 0 && out->flow == FLOW_MORE && (r = column_reader_next(&s->reader)) > 0) {
         r = begin_array(s);

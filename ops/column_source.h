@@ -12,6 +12,10 @@
 enum flow column_rows_read(struct glint_task *task, const struct split *split,
                            enum flow (*push)(void *arg, const struct glint_batch *rows), void *arg);
 
+/* Decodes a split into `out` and opens it, until column_reader_close. Returns 0 or a code. */
+int column_split_open(struct column_reader *r, struct glint_task *task, struct glint_slice split,
+                      struct split *out);
+
 /* The origin of rows of an array: messages name the row of the file. `base` and `size` are the
  * memory of the rows' column, row i begins at start[i]; numbers[i] is i. */
 struct column_origin {

@@ -1,5 +1,6 @@
 /* Texts of a column of a file of columns, for batches: see column_source.h. */
 #include "engine/input/column_reader.h"
+#include "engine/input/split.h"
 #include "ops/column_source.h"
 
 #include <assert.h>
@@ -9,6 +10,17 @@
 static int64_t text_row(const uint32_t *rows, int64_t from, uint32_t i)
 {
     return rows != NULL ? (int64_t)rows[i] : from + i;
+}
+
+int column_split_open(struct column_reader *r, struct glint_task *task, struct glint_slice split,
+                      struct split *out)
+{
+    const int e = split_decode(split, &task->arena, out, &task->error);
+    if (e != 0) return e;
+    if (out->pieces[0].layout == NULL)
+        return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a split has no columns");
+    column_reader_open(r, task, out);
+    return 0;
 }
 
 void column_texts_begin(struct column_texts *c, const struct column_reader *reader, uint32_t column)

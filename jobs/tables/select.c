@@ -343,9 +343,7 @@ static const char *type_of_column(const struct select_plan *p, const uint8_t *he
     return number < count ? types[number].type : NULL;
 }
 
-/* What a value is as far as its column in OUTPUT needs it: exact with `scale` decimals, or a
- * double.
- */
+/* What the column of a value in OUTPUT needs to know: it is exact, or a double. */
 struct exactness {
     int scale; /* -1: a double */
     bool wide; /* it may have more digits than a 64 bit integer */
