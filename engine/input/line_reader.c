@@ -120,6 +120,8 @@ int line_reader_open(struct line_reader *l, struct glint_task *task, const struc
     return error_no_memory(&task->error);
 }
 
+#define UNCLOSED_QUOTE_HINT "close it, or double it if it is data; or raise --max-line"
+
 /* The record that begins at buffer[at] has no end: most probably because of a quote. */
 static int set_unclosed_quote(struct line_reader *l, uint64_t at)
 {
@@ -129,7 +131,7 @@ static int set_unclosed_quote(struct line_reader *l, uint64_t at)
     text_format(where, sizeof where, line > 0 ? ":%" PRId64 : ", byte %" PRId64,
                 line > 0 ? line : (int64_t)o.offset);
     return error_set(&l->task->error, GLINT_E_LINE_TOO_LONG,
-                     "close it, or double it if it is data; or raise --max-line",
+                     UNCLOSED_QUOTE_HINT,
                      "%s%s: a quote in the row that begins here is not closed within %" PRIu64
                      " bytes",
                      o.path, where, l->task->options->line_bytes_max);
@@ -533,8 +535,13 @@ static void cut_byte_order_mark(struct buffer *line)
     if (mark > 0) memmove(line->data, line->data + mark, line->size);
 }
 
-static int set_first_line_too_long(struct input_stream *s, uint64_t size_max)
+static int set_first_line_too_long(struct input_stream *s, uint64_t size_max, bool open_quote)
 {
+    if (open_quote)
+        return error_set(s->error, GLINT_E_LINE_TOO_LONG, UNCLOSED_QUOTE_HINT,
+                         "%s:1: a quote in the row that begins here is not closed within %" PRIu64
+                         " bytes",
+                         s->piece->path, size_max);
     return error_set(s->error, GLINT_E_LINE_TOO_LONG, "raise --max-line",
                      "%s: the first line has more than %" PRIu64 " bytes", s->piece->path,
                      size_max);
@@ -576,11 +583,11 @@ static int read_line(struct input_stream *s, uint64_t size_max, struct buffer *o
         }
         lf = find_line_end(out, &scanned, &quotes);
         if (lf == NULL && out->size > size_max + 1)
-            return set_first_line_too_long(s, size_max); /* + 1: a CR */
+            return set_first_line_too_long(s, size_max, csv != 0 && quotes.open); /* 1: a CR */
     }
     if (lf != NULL) out->size = (uint64_t)(lf - out->data);
     if (lf != NULL && out->size > 0 && out->data[out->size - 1] == '\r') out->size--;
-    return out->size > size_max ? set_first_line_too_long(s, size_max) : 0;
+    return out->size > size_max ? set_first_line_too_long(s, size_max, false) : 0;
 }
 
 int read_first_line(struct env *env, const struct split_piece *piece, uint64_t size_max,
