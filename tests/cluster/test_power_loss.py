@@ -70,6 +70,16 @@ class PowerLoss(ClusterTest):
             self.assertEqual(command("umount", directory)[0], 0)
             os.remove(image)
 
+    def test_only_what_stays_is_synced(self):
+        """An output that is printed is removed afterwards."""
+        rows = self.ratings(2000)
+        before = self.copy()
+        code, out, err = self.run_glint("submit", "count-keys", rows, "-", "--work-dir", self.mounted)
+        self.assertEqual((code, len(out.splitlines()) > 5), (0, True), err)
+        self.assertEqual(self.copy() == before, True, "the disk was written to")
+        self.assertEqual(self.run_glint("submit", "count-keys", rows, self.output)[0], 0)
+        self.assertEqual(self.copy() == before, False, "the test does not see writes")
+
     def begin(self, name, rows, *options):
         return self.start(name, "submit", "count-keys", self.ratings(rows), self.output, "--partitions", str(PARTS),
                           "--master", "local[2]", *options)

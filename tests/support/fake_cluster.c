@@ -203,6 +203,8 @@ static void act_on(struct node *n, enum fake_act act, int value)
     case FAKE_QUEUED: send_or_exit(n->driver, FRAME_QUEUED, (uint64_t)value, NULL); break;
     case FAKE_START_EXECUTOR: start_next_executor(n); break;
     case FAKE_PROGRAM_REQUEST: send_or_exit(n->driver, FRAME_PROGRAM_REQUEST, 0, NULL); break;
+    case FAKE_STARTED: send_or_exit(n->driver, FRAME_EXECUTOR_STARTED, 0, NULL); break;
+    case FAKE_BAD_EXIT: send_or_exit(n->driver, FRAME_EXECUTOR_EXITED, 0, NULL); break;
     }
     buffer_fini(&payload);
 }

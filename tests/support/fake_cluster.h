@@ -68,6 +68,8 @@ enum fake_act {
     FAKE_QUEUED,           /* the daemon sends QUEUED with position `value` */
     FAKE_START_EXECUTOR,   /* the daemon starts the requested executor */
     FAKE_PROGRAM_REQUEST,  /* the daemon asks for the driver's program */
+    FAKE_STARTED,          /* the daemon sends EXECUTOR_STARTED */
+    FAKE_BAD_EXIT,         /* the daemon sends an EXECUTOR_EXITED that does not parse */
 };
 void fake_do(struct fake_cluster *f, uint32_t node, enum fake_act act, int value);
 /* After fake_cluster_run. */

@@ -178,6 +178,27 @@ Test(executor_loss, cancel_request_reaches_the_driver)
     stop();
 }
 
+/* The frame may arrive after the process has connected. */
+Test(executor_loss, started_executor_may_be_reported_again)
+{
+    start_joined(1);
+    act(0, FAKE_STARTED, 0);
+    act(0, FAKE_CANCEL, 0);
+    UNTIL_TRUE(context.driver.cancel_requests == 1);
+    cr_expect_eq(nodes[0].leaves, 0);
+    cr_expect_eq(context.driver.lost, 0);
+    stop();
+}
+
+Test(executor_loss, malformed_exit_closes_the_connection_to_the_daemon)
+{
+    start_joined(1);
+    act(0, FAKE_BAD_EXIT, 0);
+    UNTIL_TRUE(nodes[0].leaves == 1 && context.driver.lost == 1);
+    cr_expect_null(strstr(context.driver.why.cause, "process"), "%s", context.driver.why.cause);
+    stop();
+}
+
 Test(executor_loss, loss_of_dialing_executor_is_reported)
 {
     start_listening(2);
