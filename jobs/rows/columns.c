@@ -96,6 +96,14 @@ void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t de
     if (by_name) glint_with_columns(lines, names, (char)delimiter, uses, count);
 }
 
+void columns_match_rows(struct glint_rdd *lines, uint8_t csv, bool header)
+{
+    if (!header || csv == 0 || csv == FIELDS_JSON || csv == FIELDS_COLUMNS) return;
+    if (lines == NULL || glint_input_files(lines) < 2) return;
+    const struct glint_slice names = glint_first_line(lines);
+    if (names.data != NULL) glint_with_columns(lines, names, '\0', NULL, 0); /* CSV has its own */
+}
+
 /* The column itself, or that of a part. */
 static uint32_t base_column(const struct table *t, uint32_t number)
 {

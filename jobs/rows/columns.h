@@ -115,6 +115,9 @@ void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t de
 struct glint_slice columns_names(const struct table *t);
 /* How many columns the first line has; 1 without any line. */
 uint32_t columns_count(const struct table *t);
+/* The same for rows that are compared or saved as a whole, without a column: those of CSV files
+ * with another header get the order of the first one. `csv`: as struct fields. */
+void columns_match_rows(struct glint_rdd *lines, uint8_t csv, bool header);
 /* Adds the whole line, instead of columns. */
 void columns_add_whole_line(struct columns *c);
 /* How messages name a column: "column 50 (c50)", or its path in JSON. */

@@ -113,6 +113,7 @@ static struct glint_rdd *source_of(struct glint_rdd *lines, const char *paths,
 {
     lines = fields_source(lines, f->csv, f->header);
     columns_match(lines, f->names, f->delimiter, f->uses, f->use_count);
+    if (f->whole) columns_match_rows(lines, f->csv, f->header);
     if (f->csv == FIELDS_JSON) lines = glint_with_json_lines(lines, f->json_paths, f->json_count);
     return fields_where(nulls_source(lines, &f->nulls), paths, f);
 }
@@ -269,6 +270,7 @@ struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args
         glint_abort(g, GLINT_E_USAGE, "add --csv", "--delimiter has no effect without --csv");
     if (read_format_options(g, args, paths, &f) != 0) return NULL;
     f.nulls.missing = f.csv == FIELDS_JSON; /* columns of --where */
+    f.whole = true;
     return fields_text_file(g, paths, &f);
 }
 

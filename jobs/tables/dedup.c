@@ -220,7 +220,10 @@ static int dedup_run(struct glint *g, const struct glint_job_args *args)
         columns_option(&table, args, "by", "", &columns) != 0)
         return glint_error(g)->code;
     const bool lines = columns.count == 0;
-    if (lines) columns_add_whole_line(&columns);
+    if (lines) {
+        columns_match_rows(table.lines, table.csv, table.header);
+        columns_add_whole_line(&columns);
+    }
     struct glint_args *key_args = glint_args(g);
     columns_args(key_args, &table, &columns);
     if (glint_job_option(args, "bloom") != NULL) return run_bloom_dedup(&table, args, key_args);

@@ -192,6 +192,7 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
     apply_defaults(&table, &columns, args);
     const bool lines = columns.count == 1 && columns.number[0] == COLUMNS_LINE &&
                        (columns.letters[0] & SORT_NUMERIC) == 0;
+    if (lines) columns_match_rows(table.lines, table.csv, table.header);
     struct glint_args *key_args = glint_args(g);
     columns_args(key_args, &table, &columns);
     struct glint_rdd *keyed = lines ? glint_map(table_rows(&table), &line, NULL)
