@@ -229,6 +229,10 @@ enum glint_column_format glint_accept_columns(struct glint_rdd *lines);
 /* Of files of columns only these columns are read, from 0; the others of a row are empty. Numbers
  * beyond the last column have no effect. */
 void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_t count);
+/* Of files of columns: these columns are keys, which are compared as bytes. A zero of a float has
+ * no sign in them: -0.0 and 0.0 are one key, as in SQL. Numbers as in glint_read_columns; NULL: all
+ * columns. */
+void glint_key_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_t count);
 /* Returns the same as glint_accept_columns for a source of these paths, before it is made;
  * GLINT_NO_COLUMNS, without an error of the context, also if they cannot be read, which textFile
  * reports. */

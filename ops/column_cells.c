@@ -130,6 +130,7 @@ static int column_cells_open(void *state, const struct op_open *o)
         s->columns[i] = (struct cells_column){.column = (uint32_t)unpack_u64(&u, UINT32_MAX)};
     if (!unpack_is_complete(&u))
         return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode cells of columns");
+    s->texts.key = true;
     column_origin_init(&s->origin);
     return 0;
 }
@@ -280,6 +281,7 @@ static bool put_number(uint8_t **at, const struct cells_column *c, int64_t row)
 
 /* ---- Rows */
 
+/* The text of a key, or of a number. */
 static bool append_text_of(const struct cells_column *c, int64_t row, struct buffer *out)
 {
     static const uint8_t null = ROW_NULL;
@@ -287,7 +289,10 @@ static bool append_text_of(const struct cells_column *c, int64_t row, struct buf
         return buffer_append(out, c->constant->value.data, c->constant->value.size);
     if (c->array == NULL || c->constant != NULL || arrow_is_null(c->field, c->array, row))
         return buffer_append(out, &null, 1);
-    return arrow_append_text(c->field, c->array, row, out);
+    const uint64_t before = out->size;
+    if (!arrow_append_text(c->field, c->array, row, out)) return false;
+    out->size = before + arrow_cut_zero_sign(c->field, out->data + before, out->size - before);
+    return true;
 }
 
 static const struct cells_column *find_cells_column(const struct column_cells_state *s,

@@ -91,6 +91,7 @@ static int column_pairs_open(void *state, const struct op_open *o)
     s->value.column = (uint32_t)unpack_u64(&u, UINT32_MAX);
     unpack_text(&u, name, sizeof name);
     s->key.type = o->out.key;
+    s->key.texts.key = true;
     s->value.type = o->out.value;
     if (!unpack_is_complete(&u) || (s->key.column == GLINT_NO_COLUMN) != (o->out.key == GLINT_NONE))
         return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode pairs of columns");

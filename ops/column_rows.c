@@ -44,6 +44,7 @@ struct value_source {
     const uint8_t *validity; /* of NUMBER and BYTES; NULL: none is null */
     struct glint_slice constant;
     bool check; /* whether a text may have bytes that rows cannot hold */
+    bool key;   /* of floats: zeros have no sign */
 };
 
 struct row_writer {
@@ -111,6 +112,7 @@ static void resolve_source(struct row_writer *w, uint32_t column, struct value_s
         return;
     }
     if (v->array == NULL || v->type->type == ARROW_NULL) return;
+    v->key = column_reader_piece(&w->reader)->layout->columns[column].key && arrow_is_f64(v->type);
     const bool plain = v->type->dictionary == NULL;
     v->kind = plain && v->type->type <= ARROW_DURATION ? VALUE_NUMBER : VALUE_ANY;
     if (plain && (v->type->type == ARROW_UTF8 || v->type->type == ARROW_BINARY) &&
@@ -168,6 +170,9 @@ static int append_value(struct row_writer *w, const struct value_source *v, int6
         return 0;
     }
     if (!append_source(&w->bytes, v, row)) return error_no_memory(&w->task->error);
+    if (v->key)
+        w->bytes.size = from + arrow_cut_zero_sign(v->type, w->bytes.data + from,
+                                                   w->bytes.size - from);
     const uint64_t size = w->bytes.size - from;
     if (!v->check || size == 0) return 0;
     const uint8_t *text = w->bytes.data + from;

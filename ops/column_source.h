@@ -34,6 +34,7 @@ struct column_texts {
         *constant;                       /* but perhaps its directories a value that is not null */
     struct buffer bytes;                 /* texts that are not borrowed */
     const struct ArrowArray *dictionary; /* whose texts are in `bytes` */
+    bool key;                            /* of floats: zeros have no sign */
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
 };
 /* Takes the current array of a column of the layout. */

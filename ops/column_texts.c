@@ -75,6 +75,9 @@ static int64_t copy_texts(struct glint_task *task, struct column_texts *c, const
         const uint64_t before = c->bytes.size;
         if (!arrow_append_text(c->field, c->array, text_row(rows, from, n), &c->bytes))
             return error_no_memory(&task->error);
+        if (c->key)
+            c->bytes.size = before + arrow_cut_zero_sign(c->field, c->bytes.data + before,
+                                                         c->bytes.size - before);
         fits = n == 0 || c->bytes.size <= BATCH_BYTES_MAX;
         if (!fits) {
             c->bytes.size = before;

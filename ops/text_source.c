@@ -377,6 +377,16 @@ void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32
     mem_free(known);
 }
 
+void glint_key_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_t count)
+{
+    struct input_list *list = text_source_list(lines);
+    if (list == NULL || !list->has_columns || context_failed(lines->g)) return;
+    struct glint_error *error = &lines->g->error;
+    assert(!lines->counted);
+    if (input_list_read_schema(lines->g->config.env, list, error) == 0)
+        input_list_key_columns(list, numbers, count, error);
+}
+
 const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count)
 {
     struct input_list *list = text_source_list(lines);

@@ -522,6 +522,15 @@ bool arrow_is_f64(const struct arrow_field *f)
     return type >= ARROW_F16 && type <= ARROW_F64;
 }
 
+uint64_t arrow_cut_zero_sign(const struct arrow_field *field, uint8_t *text, uint64_t size)
+{
+    static const char zero[] = "-0.0";
+    if (size != sizeof zero - 1 || memcmp(text, zero, size) != 0 || !arrow_is_f64(field))
+        return size;
+    memmove(text, text + 1, size - 1);
+    return size - 1;
+}
+
 static double half_to_double(uint16_t half)
 {
     const int exponent = half >> 10 & 31, fraction = half & 1023;

@@ -123,5 +123,7 @@ size_t arrow_put_number(const struct arrow_field *field, const struct ArrowArray
  * when out of memory. */
 bool arrow_append_text(const struct arrow_field *field, const struct ArrowArray *array, int64_t row,
                        struct buffer *out);
+/* Cuts the sign off the text of a float's zero, of `size` bytes. Returns the size. */
+uint64_t arrow_cut_zero_sign(const struct arrow_field *field, uint8_t *text, uint64_t size);
 
 #endif

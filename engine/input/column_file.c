@@ -361,14 +361,33 @@ int input_list_need_columns(struct input_list *list, const uint32_t *numbers, ui
     if (layout == NULL || columns == NULL) return error_no_memory(error);
     *layout = (struct row_layout){.fields = schema->count, .columns = columns};
     for (uint32_t field = 0; field < schema->count; field++)
-        columns[field] =
-            (struct row_column){field, numbers == NULL ? schema->columns[field].name : NULL};
+        columns[field] = (struct row_column){
+            .field = field,
+            .name = numbers == NULL ? schema->columns[field].name : NULL,
+            .key = list->keys != NULL && list->keys[field]};
     for (uint32_t i = 0; i < count; i++)
         columns[numbers[i]].name = schema->columns[numbers[i]].name;
     for (uint32_t field = 0; field < schema->count; field++)
         if (columns[field].name != NULL) columns[layout->count++] = columns[field];
     list->layout = layout;
     return 0;
+}
+
+int input_list_key_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
+                           struct glint_error *error)
+{
+    const struct row_layout *layout = list->layout;
+    assert(layout != NULL && (numbers != NULL || count == 0));
+    uint32_t *fields = arena_alloc(&list->arena, (layout->count + 1ull) * sizeof *fields);
+    if (list->keys == NULL) {
+        list->keys = arena_alloc(&list->arena, list->schema->count + 1ull);
+        if (list->keys != NULL) memset(list->keys, numbers == NULL, list->schema->count + 1ull);
+    }
+    if (fields == NULL || list->keys == NULL) return error_no_memory(error);
+    for (uint32_t i = 0; i < count; i++)
+        if (numbers[i] < list->schema->count) list->keys[numbers[i]] = true;
+    for (uint32_t i = 0; i < layout->count; i++) fields[i] = layout->columns[i].field;
+    return input_list_need_columns(list, fields, layout->count, error);
 }
 
 static int read_files(struct schema_reader *s)

@@ -79,5 +79,9 @@ int input_list_read_schema(struct env *env, struct input_list *list, struct glin
  * NO_MEMORY. */
 int input_list_need_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
                             struct glint_error *error);
+/* Marks columns as keys, in the layout and in later ones; numbers beyond the last column have no
+ * effect, NULL: all columns. The schema was read. Returns 0 or NO_MEMORY. */
+int input_list_key_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
+                           struct glint_error *error);
 
 #endif

@@ -40,6 +40,7 @@ struct input_file {
 struct row_column {
     uint32_t field; /* of the row, from 0; ascending */
     const char *name;
+    bool key; /* its zeros have no sign (glint_key_columns) */
 };
 
 struct row_layout {
@@ -155,6 +156,7 @@ struct input_list {
     struct column_schemas *schemas;     /* those that were read, also by other lists */
     const struct column_schema *schema; /* of those files, once it was read (input/column_file.h) */
     const struct row_layout *layout; /* the columns that the job needs; NULL: all; in the arena */
+    bool *keys;                      /* by column of the schema; NULL: none is; in the arena */
     struct glint_slice nulls;        /* as struct split_piece has them; in the arena */
     uint64_t capacity;
     struct input_dir *dirs;

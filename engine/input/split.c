@@ -64,7 +64,7 @@ static void pack_layout(struct packer *p, const struct row_layout *layout,
     pack_u64(p, 2);
     pack_u64(p, layout->fields);
     for (uint32_t i = 0; i < layout->count; i++) {
-        pack_u64(p, layout->columns[i].field);
+        pack_u64(p, (uint64_t)layout->columns[i].field << 1 | layout->columns[i].key);
         pack_text(p, layout->columns[i].name);
     }
 }
@@ -160,7 +160,9 @@ static int decode_row_layout(struct unpacker *u, uint64_t count, struct arena *a
                                   .count = (uint32_t)(count / 2),
                                   .columns = columns};
     for (uint32_t i = 0; i < layout->count; i++) {
-        columns[i].field = (uint32_t)unpack_u64(u, UINT32_MAX);
+        const uint64_t field = unpack_u64(u, UINT32_MAX);
+        columns[i].field = (uint32_t)(field >> 1);
+        columns[i].key = (field & 1) != 0;
         unpack_text(u, name, sizeof name);
         columns[i].name = arena_strdup(arena, name);
         if (columns[i].name == NULL) return -1;

@@ -105,6 +105,7 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
         if (read_key_columns(j, args, (enum join_side)side) != 0 ||
             where_option(&j->tables[side], args, wheres[side]) != 0)
             return glint_error(j->g)->code;
+        table_key_columns(&j->tables[side], &j->keys[side], 0, j->keys[side].count);
     }
     const uint32_t left = j->keys[JOIN_SIDE_LEFT].count, right = j->keys[JOIN_SIDE_RIGHT].count;
     if (left == right) return 0;

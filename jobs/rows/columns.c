@@ -124,6 +124,14 @@ void table_need_only(struct table *t, const struct columns *c)
         t->needed[t->needed_count++] = base_column(t, t->where_columns[i]);
 }
 
+void table_key_columns(struct table *t, const struct columns *c, uint32_t from, uint32_t to)
+{
+    assert(from <= to && to <= c->count);
+    for (uint32_t i = from; i < to && t->key_count < COLUMNS_MAX; i++)
+        if (!columns_is_part(c->number[i])) t->keys[t->key_count++] = c->number[i];
+    if (t->key_count > 0) glint_key_columns(t->lines, t->keys, t->key_count);
+}
+
 static struct glint_rdd *needed_rows(const struct table *t, struct glint_rdd *lines)
 {
     if (t->some) glint_read_columns(lines, t->needed, t->needed_count);
@@ -145,6 +153,7 @@ struct glint_rdd *table_source(const struct table *t)
     struct glint_rdd *lines = fields_source(glint_text_file(t->g, t->paths), t->csv, t->header);
     columns_match(lines, t->names, t->delimiter, t->uses, t->use_count);
     if (t->json_count > 0) lines = glint_with_json_lines(lines, t->json_paths, t->json_count);
+    if (t->key_count > 0) glint_key_columns(lines, t->keys, t->key_count);
     return nulls_source(lines, &t->nulls);
 }
 

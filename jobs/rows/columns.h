@@ -54,6 +54,8 @@ struct table {
     uint32_t needed[2 * COLUMNS_MAX]; /* table_need_only */
     uint32_t needed_count;
     bool some; /* only those are needed */
+    uint32_t keys[COLUMNS_MAX]; /* table_key_columns */
+    uint32_t key_count;
 };
 
 /* Creates the source by --header, --csv and --delimiter, and reads --where. Returns 0 or the
@@ -64,6 +66,9 @@ struct columns;
 /* The job needs no other columns of the rows, which it does not keep: of files of columns no others
  * are read. */
 void table_need_only(struct table *t, const struct columns *c);
+/* Columns [from, to) are compared as bytes, so that equal values must be equal texts
+ * (glint_key_columns). */
+void table_key_columns(struct table *t, const struct columns *c, uint32_t from, uint32_t to);
 /* The rows for which --where is true. Call it when all columns are resolved. */
 struct glint_rdd *table_rows(const struct table *t);
 /* The same of a source of its own, for another action. */
@@ -110,14 +115,14 @@ int columns_reject_parts(struct glint *g, const char *option, const uint32_t *nu
 /* Matches the columns of each file of a source by name, if one of `uses` is by name. */
 void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t delimiter,
                    const struct glint_column_use *uses, uint32_t count);
+/* The same for rows that are compared or saved as a whole, without a column: those of CSV files
+ * with another header get the order of the first one. `csv`: as struct fields. */
+void columns_match_rows(struct glint_rdd *lines, uint8_t csv, bool header);
 /* The header that the rows of all files have: that of the only file, or, if a column is chosen by
  * name, the first one; else none. */
 struct glint_slice columns_names(const struct table *t);
 /* How many columns the first line has; 1 without any line. */
 uint32_t columns_count(const struct table *t);
-/* The same for rows that are compared or saved as a whole, without a column: those of CSV files
- * with another header get the order of the first one. `csv`: as struct fields. */
-void columns_match_rows(struct glint_rdd *lines, uint8_t csv, bool header);
 /* Adds the whole line, instead of columns. */
 void columns_add_whole_line(struct columns *c);
 /* How messages name a column: "column 50 (c50)", or its path in JSON. */

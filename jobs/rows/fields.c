@@ -114,6 +114,8 @@ static struct glint_rdd *source_of(struct glint_rdd *lines, const char *paths,
     lines = fields_source(lines, f->csv, f->header);
     columns_match(lines, f->names, f->delimiter, f->uses, f->use_count);
     if (f->whole) columns_match_rows(lines, f->csv, f->header);
+    if (f->csv == FIELDS_COLUMNS && f->key == FIELDS_TEXT)
+        glint_key_columns(lines, &f->key_column, 1);
     if (f->csv == FIELDS_JSON) lines = glint_with_json_lines(lines, f->json_paths, f->json_count);
     return fields_where(nulls_source(lines, &f->nulls), paths, f);
 }

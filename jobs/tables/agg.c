@@ -224,6 +224,9 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
     if (table_open(g, args, args->positional[0], &table) != 0 ||
         read_agg_plan(&table, args, &columns, &plan) != 0)
         return glint_error(g)->code;
+    const uint32_t distinct = 0u + plan.by + plan.numbers;
+    table_key_columns(&table, &columns, 0, plan.by);
+    table_key_columns(&table, &columns, distinct, distinct + plan.distinct);
     table_need_only(&table, &columns);
     struct glint_args *row_args = function_args(&table, &columns, &plan, 0);
     struct glint_rdd *inputs = row_inputs(&table, &columns, &plan, row_args);

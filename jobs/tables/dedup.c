@@ -223,7 +223,9 @@ static int dedup_run(struct glint *g, const struct glint_job_args *args)
     if (lines) {
         columns_match_rows(table.lines, table.csv, table.header);
         columns_add_whole_line(&columns);
+        glint_key_columns(table.lines, NULL, 0);
     }
+    table_key_columns(&table, &columns, 0, lines ? 0 : columns.count);
     struct glint_args *key_args = glint_args(g);
     columns_args(key_args, &table, &columns);
     if (glint_job_option(args, "bloom") != NULL) return run_bloom_dedup(&table, args, key_args);

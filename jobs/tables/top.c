@@ -353,6 +353,7 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
         return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--per: more than %d columns",
                            COLUMNS_MAX - 1);
     if (columns.count == per) columns_add_whole_line(&columns);
+    table_key_columns(&table, &columns, 0, per);
     uint8_t letters = 0;
     if (glint_job_option(args, "text") == NULL) letters |= SORT_NUMERIC;
     if (glint_job_option(args, "smallest") == NULL) letters |= SORT_REVERSE;

@@ -71,7 +71,7 @@ static const struct split_piece pieces[] = {
      .frames_end = 50,
      .compression = COMPRESSION_ZSTD},
 };
-static const struct row_column row_columns[] = {{0, "id"}, {3, "a name"}};
+static const struct row_column row_columns[] = {{0, "id", true}, {3, "a name", false}};
 static const struct row_layout layout = {.fields = 5, .count = 2, .columns = row_columns};
 static const struct split_piece column_pieces[] = {
     {.path = "a.parquet",
@@ -105,6 +105,7 @@ Test(split_wire, pieces_of_files_of_columns_round_trip)
         for (unsigned c = 0; c < 2; c++) {
             cr_expect_eq(b->layout->columns[c].field, row_columns[c].field);
             cr_expect_str_eq(b->layout->columns[c].name, row_columns[c].name);
+            cr_expect_eq(b->layout->columns[c].key, row_columns[c].key);
         }
     }
     buffer_fini(&bytes);
@@ -113,7 +114,8 @@ Test(split_wire, pieces_of_files_of_columns_round_trip)
 
 Test(split_wire, layouts_that_are_no_layouts_are_rejected)
 {
-    const struct row_column falling[] = {{3, "a"}, {0, "b"}}, beyond[] = {{5, "a"}};
+    const struct row_column falling[] = {{3, "a", false}, {0, "b", false}},
+                            beyond[] = {{5, "a", false}};
     const struct row_layout wrong[] = {{5, 2, falling}, {5, 1, beyond}};
     for (unsigned i = 0; i < 2; i++) {
         struct split_piece piece = column_pieces[0];

@@ -319,6 +319,59 @@ Test(columns, bad_rows_of_cells_are_those_of_text)
     }
 }
 
+/* A column that is no key keeps its -0.0. */
+Test(columns, zeros_of_keys_have_no_sign)
+{
+    static const struct {
+        const char *words[9], *wanted;
+    } jobs[] = {
+        {{"agg", "--by", "x", "--count"}, "0.0\t3\n1.5\t1\n"},
+        {{"agg", "--by", "x", "--count", "--first", "y"}, "0.0\t3\t-0.0\n1.5\t1\t-0.0\n"},
+        {{"agg", "--by", "k,x", "--count"}, "a\t0.0\t3\na\t1.5\t1\n"},
+        {{"agg", "--by", "x", "--sum", "w", "--min", "w"},
+         "0.0\t1.5e+300\t0.0\n1.5\t1e+300\t1e+300\n"},
+        {{"agg", "--distinct", "x,y", "--count"}, "4\t2\t1\n"},
+        {{"distinct"}, "0.0\ta\t0.0\t0.0\n0.0\ta\t0.0\t1e+300\n0.0\ta\t0.0\t5e+299\n"
+                       "1.5\ta\t0.0\t1e+300\n"},
+        {{"dedup", "--by", "x"}, "0.0\ta\t-0.0\t-0.0\n1.5\ta\t-0.0\t1e+300\n"},
+        {{"dedup", "--by", "k,y"}, "0.0\ta\t0.0\t-0.0\n"},
+        {{"select", "--columns", "x,y"}, "0.0\t-0.0\n-0.0\t-0.0\n-0.0\t-0.0\n1.5\t-0.0\n"},
+        {{"count-keys", "--key", "text", "--key-column", "x", NULL}, "0.0\t3\n1.5\t1\n"},
+        {{"count-keys", "--key", "text", "--key-column", "x", "--where", "x < 9", NULL},
+         "0.0\t3\n1.5\t1\n"},
+    };
+    write_file("a.parquet", HEAD "column x g\ncolumn k u\ncolumn y g\ncolumn w g\ngroup\n"
+                                 "0.0\ta\t-0.0\t-0.0\n-0.0\ta\t-0.0\t1e+300\ngroup\n"
+                                 "-0.0\ta\t-0.0\t5e+299\n1.5\ta\t-0.0\t1e+300\n");
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        const char *words[16];
+        size_t n = 0;
+        while (jobs[i].words[n] != NULL) {
+            words[n] = jobs[i].words[n];
+            n++;
+        }
+        if (strcmp(words[0], "count-keys") != 0) {
+            words[n++] = "--output-format";
+            words[n++] = "tsv";
+        }
+        words[n++] = "a.parquet";
+        words[n++] = "out";
+        words[n] = NULL;
+        cr_assert_eq(test_job_once(&(struct context_config){.bad_rows_max = -1}, words, &error), 0,
+                     "%s: %s", words[0], error.cause);
+        expect_output("out", jobs[i].wanted);
+    }
+    static const char *const methods[] = {"shuffle", "broadcast", "bloom"};
+    for (int i = 0; i < 6; i++) {
+        cr_assert_eq(RUN("join", "--type", "semi", "--method", methods[i % 3], "--key-column",
+                         i < 3 ? "x" : "x,k", "--output-format", "tsv", "--right-where",
+                         "w = 0 or w = 1e300 and x = 1.5", "a.parquet", "a.parquet", "out"),
+                     0, "%s", error.cause);
+        expect_output("out", "0.0\ta\t-0.0\t-0.0\n0.0\ta\t-0.0\t1e+300\n"
+                             "0.0\ta\t-0.0\t5e+299\n1.5\ta\t-0.0\t1e+300\n");
+    }
+}
+
 Test(columns, joined_rows_have_the_columns_of_both_sides)
 {
     static const char *const methods[] = {"shuffle", "broadcast", "bloom"};
