@@ -340,8 +340,9 @@ struct glint_command {
     bool combine;
     /* Records instead of lines, on standard input and output: the size of the key (0 without one)
      * and of the value, 32 bit little-endian, and the bytes of both; after the last one both sizes
-     * are 2^32 - 1, without which the output is an error. Keys and values are text or bytes;
-     * `output` has the types of what it prints. */
+     * are 2^32 - 1, without which the output is an error. An i64 or f64 of the input has 8 bytes,
+     * little-endian, the value of a join is msgpack; `output` has the types of what it prints, text
+     * or bytes. */
     bool record_input, record_output;
     struct glint_schema output;
     /* Not NULL: argv starts, once in an executor, a parent of workers (engine/base/worker_parent.h,

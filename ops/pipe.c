@@ -1,6 +1,7 @@
 /* pipe: the lines of a partition go through a process. With `combine` they are sorted by key before
  * it, in memory: when that is full they go through a process, and another one follows. */
 #include "ops/pipe.h"
+#include "engine/base/endian.h"
 #include "engine/base/text.h"
 #include "ops/pipe_sort.h"
 
@@ -84,6 +85,19 @@ static enum flow write_pipe_input(struct pipe_state *s)
     return flow;
 }
 
+/* The bytes of a cell in a record; those of a number are put into `number`. */
+static struct glint_slice cell_bytes(enum glint_type type, const union glint_value *cell,
+                                     uint8_t number[sizeof(uint64_t)])
+{
+    uint64_t bits;
+    if (type == GLINT_NONE) return (struct glint_slice){NULL, 0};
+    if (type != GLINT_I64 && type != GLINT_F64) return cell->bytes;
+    static_assert(sizeof bits == sizeof cell->i64 && sizeof bits == sizeof cell->f64);
+    memcpy(&bits, cell, sizeof bits);
+    put_le64(number, bits);
+    return (struct glint_slice){number, sizeof bits};
+}
+
 /* Appends a record, or its line. Returns its size; 0 with the task's error set. */
 static uint64_t append_record_line(struct pipe_state *s, struct buffer *b,
                                    const struct glint_batch *batch, uint32_t row)
@@ -94,8 +108,10 @@ static uint64_t append_record_line(struct pipe_state *s, struct buffer *b,
     const uint32_t first = batch->key.type != GLINT_NONE ? 0 : 2;
     uint64_t before = b->size;
     if (s->command.record_input) {
-        const struct glint_slice key = first == 0 ? r.key.bytes : (struct glint_slice){NULL, 0};
-        if (pipe_record_append(b, key, r.value.bytes)) return b->size - before;
+        uint8_t numbers[2][sizeof(uint64_t)];
+        const struct glint_slice key = cell_bytes(batch->key.type, &r.key, numbers[0]);
+        const struct glint_slice value = cell_bytes(batch->value.type, &r.value, numbers[1]);
+        if (pipe_record_append(b, key, value)) return b->size - before;
         error_no_memory(&s->process.task->error);
         return 0;
     }
@@ -234,7 +250,7 @@ static const char *find_command_mistake(const struct glint_rdd *rdd, const struc
 {
     const struct glint_schema in = rdd->schema;
     bool key = in.key == GLINT_NONE || in.key == GLINT_TEXT || in.key == GLINT_BYTES;
-    if (!key || (in.value != GLINT_TEXT && in.value != GLINT_BYTES))
+    if (!c->record_input && (!key || (in.value != GLINT_TEXT && in.value != GLINT_BYTES)))
         return "the elements, or keys and values, must be text or bytes";
     if (c->combine && in.key == GLINT_NONE) return "combine needs keys";
     if (c->combine && (c->record_input || c->record_output)) return "combine is for lines";

@@ -1,8 +1,9 @@
 /* Records of a command, in batches that point into the read buffer, as its lines (pipe_output.c).
  * Input and output have one form: the size of the key (0 without one), that of the value, as 32 bit
- * little-endian numbers, and the bytes of both; after the last one a mark, the sizes 2^32 - 1. An
- * output without it is of a command that ended too early, whatever its exit status. Before the mark
- * a command may write notes: the size 2^32 - 2, that of the notes, and their bytes. */
+ * little-endian numbers, and the bytes of both, of a number eight, little-endian; after the last
+ * one a mark, the sizes 2^32 - 1. An output without it is of a command that ended too early,
+ * whatever its exit status. Before the mark a command may write notes: the size 2^32 - 2, that of
+ * the notes, and their bytes. */
 #include "engine/base/endian.h"
 #include "ops/pipe.h"
 

@@ -339,6 +339,33 @@ static struct glint_rdd *make_record_elements(struct glint *g, void *arg)
                         (struct glint_schema)GLINT_ELEMENTS(GLINT_TEXT));
 }
 
+static struct glint_rdd *make_record_of_numbers(struct glint *g, void *arg)
+{
+    const struct glint_record one = {.key = {.i64 = -2}, .value = {.f64 = 1.5}};
+    return pipe_records(
+        glint_parallelize(g, (struct glint_schema)GLINT_PAIRS(GLINT_I64, GLINT_F64), &one, 1, 1),
+        arg, (struct glint_schema)GLINT_PAIRS(GLINT_BYTES, GLINT_BYTES));
+}
+
+Test(pipe, numbers_are_eight_bytes)
+{
+    static const uint8_t minus_two[] = {0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+                         one_and_a_half[] = {0, 0, 0, 0, 0, 0, 0xf8, 0x3f};
+    struct plan p = {.argv = {"cat"}};
+    struct glint_rows rows = {.count = 0};
+    struct glint_record record;
+    struct glint *g = fixture_open(&fixtures[1]);
+    cr_expect_eq(glint_collect(make_record_of_numbers(g, &p), &rows), 0);
+    cr_assert_eq(rows.count, 1);
+    glint_rows_records(&rows, 0, 1, &record);
+    cr_expect_arr_eq(record.key.bytes.data, minus_two, sizeof minus_two);
+    cr_expect_eq(record.key.bytes.size, sizeof minus_two);
+    cr_expect_arr_eq(record.value.bytes.data, one_and_a_half, sizeof one_and_a_half);
+    cr_expect_eq(record.value.bytes.size, sizeof one_and_a_half);
+    glint_rows_free(&rows);
+    fixture_close(g, GLINT_OK);
+}
+
 Test(pipe, cat_gives_the_same_records)
 {
     struct plan p = {.argv = {"cat"}};
