@@ -3,6 +3,7 @@
 import collections
 import gc
 import math
+import operator
 import os
 import pathlib
 import random
@@ -15,6 +16,7 @@ import unittest
 import warnings
 
 import glint
+import glint.pyspark.errors
 from fifo import Fifo
 from glint._values import unpack
 
@@ -253,6 +255,109 @@ class Plans(Base):
                     self.assertIs(getattr(kind, plain), getattr(kind, name))
 
 
+class Functions(Base):
+    """Functions of Python in glint.Context: its RDDs are those of glint.pyspark."""
+
+    def test_one_class(self):
+        self.assertIs(glint.RDD, glint.pyspark.RDD)
+        with context() as sc:
+            lines = sc.parallelize(["a b", "b"])
+            self.assertEqual(repr(lines), "<glint.RDD of text, of <glint.Context active>>")
+            self.assertIsInstance(lines, glint.RDD)
+            self.assertIsInstance(lines.map(len), glint.RDD)
+
+    def test_names_and_functions(self):
+        """A name means the same beside functions of Python, and in SparkContext."""
+        path = self.write("text", "a b\udcff b\n\nx\x0by c\xa0d\n")
+        words = ["a", "b\udcff", "b", "x", "y", "c\xa0d"]
+        with context() as sc:
+            lines = sc.textFile(path)
+            self.assertEqual(lines.flatMap("split_words").collect(), words)
+            self.assertEqual(lines.filter(bool).flatMap("split_words").collect(), words)
+            for ones in (lines.flatMap("split_words").map("pair_with_one"),
+                         lines.flatMap("split_words").map(lambda word: (word, 1)),
+                         lines.map(str).flatMap("split_words").map("pair_with_one")):
+                for reduce in ("sum_i64", operator.add, lambda a, b: a + b):
+                    self.assertEqual(sorted(ones.reduceByKey(reduce).collect()),
+                                     sorted((word, 1) for word in words))
+                self.assertEqual(dict(ones.combineByKey("count").collect()),
+                                 dict.fromkeys(words, 1))
+            pairs = sc.parallelize([("a", "1"), ("b", "-2"), ("a", "4")], 2)
+            for numbers in (pairs.flatMapValues("parse_i64"),
+                            pairs.mapValues(str).flatMapValues("parse_i64")):
+                self.assertEqual(numbers.values().collect(), [1, -2, 4])
+                self.assertEqual(numbers.values().reduce("max_i64"), 4)
+                self.assertEqual(numbers.values().treeReduce("min_i64"), -2)
+                self.assertEqual(numbers.reduceByKeyLocally("sum_i64"), {"a": 5, "b": -2})
+                self.assertEqual(dict(numbers.meanByKey().collect()), {"a": 2.5, "b": -2.0})
+        with glint.pyspark.SparkContext("local[2]") as spark:
+            self.assertEqual(spark.textFile(str(path)).flatMap("split_words").collect(),
+                             ["a", "b\ufffd", *words[2:]])
+
+    def test_records_reach_functions_as_they_are(self):
+        columns = [ODD, [value.encode("utf-8", "surrogateescape") for value in ODD],
+                   [0, -1, (1 << 63) - 1, -(1 << 63)], [0.0, -1e300, 5e-324, math.inf],
+                   [("k\n", -1), ("", 2)], [(0.5, b"\n"), (-0.0, b"")], [(1, 1.5)], [(b"", "\n")]]
+        with context() as sc:
+            for column in columns:
+                rdd = sc.parallelize(column, 2)
+                self.assertEqual(rdd.map(lambda x: [x]).collect(), [[x] for x in column])
+            pairs = sc.parallelize([("a", 1), ("b", 2)], 2)
+            joined = pairs.leftOuterJoin(sc.parallelize([("a", "x")]))
+            self.assertCountEqual(joined.map(lambda x: x).collect(),
+                                  [("a", (1, "x")), ("b", (2, None))])
+            self.assertEqual(sc.range(3).filter(lambda x: x).collect(), [1, 2])
+
+    def test_both_kinds_together(self):
+        with context() as sc:
+            typed = sc.parallelize([("a", 1), ("b", 2)], 2)
+            plain = typed.mapValues(str)
+            for left, right in ((typed, plain), (plain, typed)):
+                rows = left.collect() + right.collect()
+                self.assertEqual(left.union(right).collect(), rows)
+                self.assertEqual(sc.union([left, right, left]).count(), 6)
+                self.assertEqual(sorted(left.join(right).keys().collect()), ["a", "b"])
+                self.assertEqual(left.zip(right).keys().keys().collect(), ["a", "b"])
+                self.assertEqual(left.cartesian(right).count(), 4)
+                self.assertEqual(left.subtractByKey(right).collect(), [])
+                self.assertCountEqual(left.subtract(right).collect(), left.collect())
+            downward = typed.sortByKey(keyfunc=lambda key: -ord(key))
+            self.assertEqual(downward.keys().collect(), ["b", "a"])
+            self.assertEqual(typed.max(lambda pair: -pair[1]), ("a", 1))
+            self.assertEqual(typed.partitionBy(2, lambda k: 1).glom().map(len).collect(), [0, 2])
+            self.assertEqual(plain.persist("disk").count(), 2)
+            seen = []
+            plain.collectEach(seen.append)
+            self.assertEqual(seen, [("a", "1"), ("b", "2")])
+        with context() as sc, context() as other:
+            with self.assertRaisesRegex(ValueError, "same context"):
+                sc.range(2).map(str).union(other.range(2).map(str)).collect()
+
+    def test_outputs_appear_together(self):
+        with context() as sc:
+            shouted = sc.parallelize(["a\udcff", "b"], 2).map(str.upper)
+            shouted.saveAsTextFile(self.work / "a")
+            shouted.map(lambda line: (line, 1)).saveAsTextFile(self.work / "b", compress=True)
+            self.assertFalse((self.work / "a").exists())
+            self.assertEqual(sc.textFile(self.work / "a").collect(), ["A\udcff", "B"])
+            with self.assertRaises(glint.pyspark.errors.PythonException) as raised:
+                shouted.map(int).saveAsTextFile(self.work / "c")
+            self.assertIsInstance(raised.exception.__cause__, ValueError)
+        self.assertEqual({path.name for path in self.work.iterdir()}, {"a", "b"})
+        self.assertEqual(list(glint.Output(self.work / "a")), ["A\udcff", "B"])
+        self.assertEqual(list(glint.Output(self.work / "b"))[1], "('B', 1)")
+
+    def test_nothing_is_left(self):
+        directories = set(pathlib.Path(tempfile.gettempdir()).glob("glint-python-*"))
+        with context() as sc:
+            self.assertIsNone(sc._started)
+            self.assertEqual(sc.range(3).map(str).collect(), ["0", "1", "2"])
+            made = set(pathlib.Path(tempfile.gettempdir()).glob("glint-python-*")) - directories
+            self.assertIn(pathlib.Path(sc._workers.directory), made)
+            directory = pathlib.Path(sc._workers.directory)
+        self.assertFalse(directory.exists())
+
+
 class Errors(Base):
     def test_missing_input(self):
         with context() as sc:
@@ -309,8 +414,6 @@ class Errors(Base):
             for call in (rdd.map, rdd.flatMap, rdd.reduceByKey, rdd.flatMapValues):
                 with self.assertRaisesRegex(ValueError, "no built-in function 'cat' here"):
                     call("cat")
-                with self.assertRaisesRegex(TypeError, "(?s)Python functions do not run.*rdd.pipe"):
-                    call(lambda line: line)
             with self.assertRaises(TypeError):
                 rdd.union(["a"])
             with self.assertRaisesRegex(ValueError, "same context"):

@@ -105,13 +105,14 @@ class Operators(Base):
         with context() as sc:
             numbers = sc.parallelize(values, 7)
             stats = numbers.stats()
-            self.assertEqual((stats.count, stats.min, stats.max), (1000, min(values), max(values)))
+            self.assertEqual((stats.count(), stats.min(), stats.max()),
+                             (1000, min(values), max(values)))
             for got, expected in ((numbers.mean(), statistics.fmean(values)),
                                   (numbers.variance(), statistics.pvariance(values)),
                                   (numbers.stdev(), statistics.pstdev(values)),
                                   (numbers.sampleVariance(), statistics.variance(values)),
                                   (numbers.sampleStdev(), statistics.stdev(values)),
-                                  (stats.sum, math.fsum(values))):
+                                  (stats.sum(), math.fsum(values))):
                 self.assertAlmostEqual(got, expected, 9)
             ints = sc.range(51, numSlices=3)
             self.assertEqual(ints.histogram(2), ([0, 25, 50], [25, 26]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import atexit
 import collections
-import operator
+import itertools
 import os
 import re
 import threading
@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 from ._engine import engine
 from ._errors import Error
 from ._interrupts import Interrupts
+from ._records import Records, positive
 from ._values import encode
 
 if TYPE_CHECKING:
-    from ._rdd import RDD
+    from .pyspark._data import Workers
+    from .pyspark.rdd import RDD
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
 Paths = Union[Path, Iterable[Path]]
@@ -28,7 +30,7 @@ Setting = Union[str, int, float, None, "os.PathLike[str]", list[str], tuple[str,
 
 
 class Context:
-    """Runs plans in this process, on the threads of `master`.
+    """Runs plans in this process, on the threads of `master`; functions of Python in processes.
 
         with glint.Context("local[2]", memory="2G", overwrite=True) as sc:
             words = sc.textFile("books/").flatMap("split_words")
@@ -41,6 +43,9 @@ class Context:
     """
 
     _g: Any = None  # the library's context
+    _is_spark = False  # conventions of its RDDs
+    _checkpoint_dir = _shuffle_partitions = None
+    _started: Optional[Workers] = None  # of functions of Python
 
     def __init__(
         self, master: str = "local[*]", *, name: str = "python",
@@ -49,6 +54,7 @@ class Context:
         ffi, lib = engine()
         self._owner = (os.getpid(), threading.get_ident())
         self._busy = self._saved = False
+        self._rdd_numbers = itertools.count()
         self._unused: collections.deque[Any] = collections.deque()  # the library's RDDs, to free
         self.notes: list[str] = []  # glint's remarks, such as warnings
         notes = self.notes
@@ -95,10 +101,10 @@ class Context:
         minPartitions asks for more partitions than the size of the input gives; header skips the
         first line of each file."""
         _, lib = engine()
-        lines = self._rdd(lib.glint_text_file, self._open(), path_list(name))
+        lines = self._records(lib.glint_text_file, self._open(), path_list(name))
         if minPartitions is not None:
-            lines._set("glint_with_partitions", positive(minPartitions))
-        return lines._set("glint_with_header") if header else lines
+            lines.set("glint_with_partitions", positive(minPartitions))
+        return self._typed(lines.set("glint_with_header") if header else lines, "escaped")
 
     def keyValueTextFile(self, name: Paths, separator: str = "\t") -> RDD:
         """Lines split at the first separator, one ASCII character, into (key, value) of str."""
@@ -145,11 +151,12 @@ class Context:
         ffi, lib = engine()
         if isinstance(columns, str) or not 1 <= len(columns) <= 2:
             raise TypeError("columns is a list of one or two names")
-        paths, lines = path_list(path), self.textFile(path)
-        if lib.glint_accept_columns(lines._pointer) == lib.GLINT_NO_COLUMNS:
+        paths = path_list(path)
+        lines = self._records(lib.glint_text_file, self._open(), paths)
+        if lib.glint_accept_columns(lines.pointer) == lib.GLINT_NO_COLUMNS:
             raise ValueError(f"{path!r} is no file of columns; textFile reads text")
         count = ffi.new("uint32_t *")
-        types = self._call(lib.glint_column_types, lines._pointer, count)
+        types = self._call(lib.glint_column_types, lines.pointer, count)
         if count[0] == 0:
             raise self._error()
         names = [text_of(types[i].name) for i in range(count[0])]
@@ -165,13 +172,9 @@ class Context:
 
     def union(self, rdds: Iterable[RDD]) -> RDD:
         """The records of all, which have the same types."""
-        some = list(rdds)
-        if not some:
-            raise ValueError("union needs an RDD")
-        while len(some) > 1:  # a tree, since plans have a limited depth
-            last = some[-1:] if len(some) % 2 == 1 else []
-            some = [a.union(b) for a, b in zip(some[::2], some[1::2])] + last
-        return some[0]
+        from .pyspark.rdd import union_of
+
+        return union_of(rdds)
 
     # ---- what it did, and its end
 
@@ -232,6 +235,8 @@ class Context:
         self._interrupts.close()  # before the context that its thread interrupts
         g, self._g = self._g, None
         lib.glint_destroy(g)
+        if self._started is not None:
+            self._started.remove_files()
 
     # ---- calls
 
@@ -263,10 +268,8 @@ class Context:
         finally:
             self._busy = False
 
-    def _rdd(self, create: Any, *arguments: Any) -> RDD:
+    def _records(self, create: Any, *arguments: Any) -> Records:
         """What a function of the library creates. The scope frees what is made on the way."""
-        from ._rdd import RDD
-
         _, lib = engine()
         g, pointer = self._open(), None
         lib.glint_begin_scope(g)
@@ -274,7 +277,25 @@ class Context:
             pointer = self._check(self._call(create, *arguments))
         finally:
             lib.glint_end_scope(g, pointer or engine()[0].NULL)
-        return RDD(self, pointer)
+        return Records(self, pointer)
+
+    def _rdd(self, create: Any, *arguments: Any) -> RDD:
+        return self._typed(self._records(create, *arguments))
+
+    def _typed(self, records: Records, form: Optional[str] = None) -> RDD:
+        from .pyspark.rdd import typed_rdd
+
+        return typed_rdd(self, records, form)
+
+    @property
+    def _workers(self) -> Workers:
+        """Where functions of Python run, since one is needed."""
+        if self._started is None:
+            from .pyspark._data import Workers
+
+            self._open()
+            self._started = Workers(self)
+        return self._started
 
     def _check(self, pointer: Any) -> Any:
         """What the library returned, unless it is NULL."""
@@ -296,13 +317,15 @@ class Context:
         lib.glint_clear_error(self._g)
         return error
 
-    # ---- names with underscores
 
-    text_file = textFile
-    key_value_text_file = keyValueTextFile
-    whole_text_files = wholeTextFiles
-    binary_files = binaryFiles
-    binary_records = binaryRecords
+def underscored(name: str) -> str:
+    """A method's other name: reduce_by_key of reduceByKey."""
+    return re.sub("[A-Z]", lambda found: "_" + found[0].lower(), name)
+
+
+for _name in dir(Context):
+    if not _name.startswith("_"):
+        setattr(Context, underscored(_name), getattr(Context, _name))
 
 
 def build() -> str:
@@ -349,13 +372,6 @@ def cstring(value: Path) -> bytes:
     if b"\0" in text:
         raise ValueError("embedded null character")
     return text
-
-
-def positive(count: int) -> int:
-    """A number of partitions."""
-    if operator.index(count) < 1:
-        raise ValueError("Number of partitions must be positive.")
-    return count
 
 
 def path_list(paths: Paths) -> bytes:

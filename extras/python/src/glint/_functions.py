@@ -50,6 +50,16 @@ def filter_items(f: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]
     return (x for x in items if f(x)) if native is None else native.Mapped(_FILTER, f, items)
 
 
+def stop_iteration_is_an_error(f: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*arguments: Any) -> Any:
+        try:
+            return f(*arguments)
+        except StopIteration as error:
+            raise RuntimeError("a function raised StopIteration") from error
+
+    return call
+
+
 class Packed:
     """Pairs in a block of native/combiner.c, whose encodings native/encoding.h describes."""
 

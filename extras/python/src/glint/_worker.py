@@ -73,9 +73,14 @@ def _decode(line: bytes) -> str:
     return line.decode("utf-8", "replace")
 
 
-def read_text_blocks() -> Iterator[list[str]]:
+def read_text_blocks(errors: str = "replace") -> Iterator[list[str]]:
     for block in _line_blocks():
-        yield block.decode("utf-8", "replace").split("\n")
+        yield block.decode("utf-8", errors).split("\n")
+
+
+def read_escaped_text() -> Iterator[list[str]]:
+    """Lines of glint.Context."""
+    return read_text_blocks("surrogateescape")
 
 
 def read_raw_lines() -> Iterator[list[bytes]]:
@@ -118,6 +123,27 @@ def read_text_pairs() -> Iterator[Iterable[Any]]:
 
 def read_binary_pairs() -> Iterator[Iterable[Any]]:
     return ([(_decode(key), value)] for key, value in read_records())
+
+
+def read_typed(key: str, value: str) -> Iterator[Iterable[Any]]:
+    """Records of types that the engine knows (_records.py)."""
+    of_key, of_value = _decoder(key), _decoder(value)
+    if key == "none":
+        return ([of_value(cell)] for _, cell in read_records())
+    return ([(of_key(k), of_value(v))] for k, v in read_records())
+
+
+def _decoder(kind: str) -> Callable[[bytes], Any]:
+    if kind == "msgpack":
+        from ._values import unpack
+
+        return unpack
+    if kind == "text":
+        return lambda data: data.decode("utf-8", "surrogateescape")
+    if kind in ("i64", "f64"):
+        unpacked = Struct("<q" if kind == "i64" else "<d").unpack
+        return lambda data: unpacked(data)[0]
+    return bytes
 
 
 def read_bytes() -> Iterator[Iterable[Any]]:
@@ -213,6 +239,11 @@ def write_pairs(out: Output, items: Iterable[tuple[bytes, bytes]], _: int) -> No
         write_record(out, key, value)
 
 
+def write_lines(out: Output, items: Iterable[bytes], _: int) -> None:
+    for line in items:
+        write_record(out, b"", line)
+
+
 def write_batches(out: Output, items: Iterable[Any], _: int) -> None:
     for batch in items:
         for block in batch.encode_parts():
@@ -222,6 +253,7 @@ def write_batches(out: Output, items: Iterable[Any], _: int) -> None:
 
 READERS: dict[str, Callable[[], Iterator[Any]]] = {
     "text": read_text_blocks,
+    "escaped": read_escaped_text,
     "lines": read_raw_lines,
     "blocks": read_blocks,
     "batches": read_batches,
@@ -234,6 +266,7 @@ READERS: dict[str, Callable[[], Iterator[Any]]] = {
 WRITERS: dict[str, Callable[[Output, Iterable[Any], int], None]] = {
     "blocks": write_blocks,
     "batches": write_batches,
+    "lines": write_lines,
     "pairs": write_pairs,
 }
 
@@ -242,6 +275,8 @@ def run(job: dict[str, Any], function: Function, out: Output) -> None:
     split = int(os.environ.get("mapreduce_task_partition", "0"))
     if job["input"] == "buckets":
         items: Iterator[Any] = read_buckets()
+    elif job["input"].startswith("typed "):
+        items = chain.from_iterable(read_typed(*job["input"].split()[1:]))
     else:
         items = chain.from_iterable(READERS[job["input"]]())
     WRITERS[job["output"]](out, function(split, items), job["block"])

@@ -61,7 +61,7 @@ class BatchRDD(RDD):
 
         def made() -> Dataset:
             data = self._dataset()
-            return Dataset(data.rdd.coalesce(numPartitions), data.form, data)
+            return Dataset(data.rdd.call("glint_coalesce", numPartitions), data.form, data)
 
         return BatchRDD(self.ctx, made)
 

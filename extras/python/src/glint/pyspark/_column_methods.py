@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from . import _typed
+from ._typed import in_engine
+
 if TYPE_CHECKING:
     from ._batches import BatchRDD
     from .rdd import RDD
@@ -31,6 +34,7 @@ class ColumnMethods:
 
         return map_batches(self._rdd(), f, format)
 
+    @in_engine(_typed.to_arrow)
     def toArrow(self) -> Any:
         """A pyarrow.Table. Of elements, dicts have their columns, tuples the columns _1, _2, ...,
         others one column, "value"."""

@@ -22,7 +22,7 @@ from .._blocks import LIBRARY, Batch
 from .._context import Context, cstring, path_list
 from .._engine import engine
 from .._errors import Error
-from .._rdd import RDD as EngineRDD
+from .._records import Records
 from ._shipping import PACKAGE, Shipping, exception_of, pack_files, pack_program, version
 from .accumulators import add_from_task
 from .broadcast import Broadcast, Pickled
@@ -32,6 +32,7 @@ PREFIX = "glint-python-"  # of directories
 NATIVE: Optional[str] = getattr(_functions.native, "__file__", None)
 NOTES = b"command notes"  # GLINT_COMMAND_NOTES of the engine
 SPLIT_BYTES_MIN, SPLIT_BYTES_MAX = 32 << 20, 512 << 20  # of files of columns
+LINES = ("text", "lines", "escaped")  # forms that workers read as lines
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 
 
@@ -39,7 +40,7 @@ class Dataset:
     """`form` is what _worker.READERS calls it. It keeps those that it descends from, because their
     files are needed when it is computed."""
 
-    def __init__(self, rdd: EngineRDD, form: str, *parents: Dataset, origin: str = "") -> None:
+    def __init__(self, rdd: Records, form: str, *parents: Dataset, origin: str = "") -> None:
         self.rdd = rdd
         self.form = form
         self.parents = parents
@@ -125,10 +126,9 @@ def _lock(directory: str, flags: int) -> int:
 class Workers:
     """The context of the engine, and a directory for what workers and driver exchange."""
 
-    def __init__(self, master: str, name: str, settings: dict[str, Any],
-                 cluster: Optional[str] = None, page: Optional[str] = None) -> None:
-        self.engine = Context(master, name=name, _cluster=cluster, _page=page, **settings)
-        self.shipping = None if cluster is None else Shipping(self.engine)
+    def __init__(self, engine: Context, cluster: bool = False) -> None:
+        self.engine = engine
+        self.shipping = Shipping(engine) if cluster else None
         self.directory, self._lock = make_directory()
         self.properties: dict[str, Optional[str]] = {}
         self._numbers = itertools.count()
@@ -143,11 +143,14 @@ class Workers:
         try:
             self.engine.stop()
         finally:
-            for relay in self._relays:
-                relay.close()
-            self._relays = []
-            shutil.rmtree(self.directory, ignore_errors=True)
-            os.close(self._lock)
+            self.remove_files()
+
+    def remove_files(self) -> None:
+        for relay in self._relays:
+            relay.close()
+        self._relays = []
+        shutil.rmtree(self.directory, ignore_errors=True)
+        os.close(self._lock)
 
     def path(self, kind: str) -> str:
         """A new name in the directory."""
@@ -180,8 +183,8 @@ class Workers:
     def shuffle(self, data: Dataset, partitions: int) -> Dataset:
         """Of records that _shuffle.write_places has made."""
         ffi, lib = engine()
-        made = data.rdd.partitionBy(partitions)
-        made._set("glint_with_partitioner", ffi.addressof(lib, "GLINT_PARTITION_IN_KEY"), ffi.NULL)
+        made = data.rdd.call("glint_partition_by", partitions)
+        made.set("glint_with_partitioner", ffi.addressof(lib, "GLINT_PARTITION_IN_KEY"), ffi.NULL)
         return Dataset(made, "buckets", data)
 
     def parallelize(self, slices: list[list[bytes]]) -> Dataset:
@@ -198,9 +201,9 @@ class Workers:
             record.value.bytes.data, record.value.bytes.size = memory + at, len(block)
             at += len(block)
         schema = ffi.new("struct glint_schema *", {"key": lib.GLINT_NONE, "value": lib.GLINT_BYTES})
-        return Dataset(self.engine._rdd(lib.glint_parallelize, g, schema[0], records, len(blocks),
-                                        len(slices)), "blocks",
-                       origin="ParallelCollectionRDD")
+        made = self.engine._records(lib.glint_parallelize, g, schema[0], records, len(blocks),
+                                    len(slices))
+        return Dataset(made, "blocks", origin="ParallelCollectionRDD")
 
     def _parent(self) -> list[str]:
         """The command of the parent of workers. -S: without site, which takes time; the path of
@@ -247,15 +250,16 @@ class Workers:
         if self.shipping is not None:
             self.shipping.forget(broadcast.name)
 
-    def _pipe(self, rdd: EngineRDD, parent: list[str], words: list[str], form: str, output: str,
-              files: Optional[Callable[[], Any]] = None) -> EngineRDD:
+    def _pipe(self, rdd: Records, parent: list[str], words: list[str], form: str, output: str,
+              files: Optional[Callable[[], Any]] = None) -> Records:
         ffi, lib = engine()
-        records, pairs = form not in ("text", "lines"), output == "pairs"
+        records, pairs = form not in LINES, output == "pairs"
         variables = {"PYTHONHASHSEED": "0", **self.environment}
         argv = [ffi.new("char[]", cstring(word)) for word in parent]
         worker = [ffi.new("char[]", cstring(word)) for word in words]
         env = [ffi.new("char[]", cstring(f"{name}={text}")) for name, text in variables.items()]
-        schema = {"key": lib.GLINT_BYTES if pairs else lib.GLINT_NONE, "value": lib.GLINT_BYTES}
+        schema = {"key": lib.GLINT_BYTES if pairs else lib.GLINT_NONE,
+                  "value": lib.GLINT_TEXT if output == "lines" else lib.GLINT_BYTES}
         command = ffi.new("struct glint_command *", {
             "argv": (argv_list := ffi.new("char *[]", [*argv, ffi.NULL])),
             "worker": (worker_list := ffi.new("char *[]", [*worker, ffi.NULL])),
@@ -267,7 +271,7 @@ class Workers:
                 command.files = files()
             return lib.glint_pipe_command(pointer, command)
 
-        made = self.engine._rdd(create, rdd._pointer)
+        made = self.engine._records(create, rdd.pointer)
         del argv_list, worker_list, env_list, ok  # until the call has copied them
         return made
 
@@ -277,12 +281,12 @@ class Workers:
         worker is started for each."""
         ffi, lib = engine()
         names = None if columns is None else [ffi.new("char[]", cstring(n)) for n in columns]
-        made = self.engine._rdd(
+        made = self.engine._records(
             lib.glint_column_batches, self.engine._open(), path_list(paths),
             ffi.NULL if names is None else ffi.new("char *[]", [*names, ffi.NULL]),
             0 if columns is None else len(columns), rows)
-        share = int(lib.glint_input_bytes(made._pointer)) // slots
-        made._set("glint_with_split_bytes", min(max(share, SPLIT_BYTES_MIN), SPLIT_BYTES_MAX))
+        share = int(lib.glint_input_bytes(made.pointer)) // slots
+        made.set("glint_with_split_bytes", min(max(share, SPLIT_BYTES_MIN), SPLIT_BYTES_MAX))
         return Dataset(made, "batches", origin="ColumnFileRDD")
 
     # ---- actions
@@ -293,7 +297,7 @@ class Workers:
         rows, record = ffi.new("struct glint_rows *"), ffi.new("struct glint_record *")
 
         def each() -> list[Batch]:
-            self.engine._run(lib.glint_collect, data.rdd._pointer, rows)
+            self.engine._run(lib.glint_collect, data.rdd.pointer, rows)
             found = []
             for i in range(rows.count):
                 lib.glint_rows_records(rows, i, 1, record)
@@ -302,25 +306,27 @@ class Workers:
             return found
 
         try:
-            return list(self._action(each))
+            return list(self.act(each))
         finally:
             lib.glint_rows_free(rows)
 
     def collect(self, data: Dataset, most: int = -1) -> Iterator[Any]:
         """The elements; `most`: of at most so many records."""
-        rows = self._action(lambda: data.rdd.collect() if most < 0 else data.rdd.take(most))
+        rows = self.act(lambda: data.rdd.rows("glint_collect") if most < 0 else
+                            data.rdd.rows("glint_take", most))
         return itertools.chain.from_iterable(map(pickle.loads, rows))
 
     def iterate(self, data: Dataset) -> Iterator[Any]:
         """The elements, one partition after the other."""
-        rows = data.rdd.toLocalIterator()
+        rows = data.rdd.iterate()
         while True:
-            row = self._action(lambda: next(rows, None))
+            row = self.act(lambda: next(rows, None))
             if row is None:
                 return
             yield from pickle.loads(row)
 
-    def _action(self, run: Callable[[], Any]) -> Any:
+    def act(self, run: Callable[[], Any]) -> Any:
+        """Runs an action: shows what its functions print, and raises what they raise."""
         sys.stdout.flush()
         sys.stderr.flush()
         try:

@@ -6,15 +6,12 @@ import bisect
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import Any, Optional, Union
 
 from .._shuffle import portable_hash
 
-if TYPE_CHECKING:
-    from .rdd import RDD
 
-
-def bounds_of(rdd: RDD, buckets: Union[int, Sequence[Any]]) -> tuple[Sequence[Any], Optional[Any]]:
+def bounds_of(rdd: Any, buckets: Union[int, Sequence[Any]]) -> tuple[Sequence[Any], Optional[Any]]:
     """The bounds, and the width if all buckets have the same one."""
     if isinstance(buckets, int):
         if buckets < 1:
@@ -38,11 +35,11 @@ def bounds_of(rdd: RDD, buckets: Union[int, Sequence[Any]]) -> tuple[Sequence[An
     return buckets, (buckets[-1] - buckets[0]) / len(steps) if even else None
 
 
-def _even_bounds(rdd: RDD, buckets: int) -> tuple[Sequence[Any], Optional[Any]]:
-    from .rdd import _is_comparable
+def _even_bounds(rdd: Any, buckets: int) -> tuple[Sequence[Any], Optional[Any]]:
+    from ._numbers import is_comparable
 
     try:
-        low, high = rdd.filter(_is_comparable).map(lambda x: (x, x)).reduce(
+        low, high = rdd.filter(is_comparable).map(lambda x: (x, x)).reduce(
             lambda a, b: (min(a[0], b[0]), max(a[1], b[1])))
     except ValueError as error:
         if " empty " in str(error):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Optional
 
 
@@ -79,3 +79,32 @@ def sample_fraction(least: int, total: int, replace: bool) -> float:
         return fraction + (5 if least >= 12 else 9) * math.sqrt(fraction / total)
     gamma = -math.log(0.00005) / total
     return min(1, fraction + gamma + math.sqrt(gamma * gamma + 2 * gamma * fraction))
+
+
+def sample_keys(most: int) -> Callable[[int, Iterator[Any]], list[Any]]:
+    """At most so many keys of a partition, and how many of all keys there are for each."""
+
+    def sampled(split: int, pairs: Iterator[Any]) -> list[Any]:
+        chosen: list[Any] = []
+        seen, rand = 0, random.Random(split)
+        for key, _ in pairs:
+            seen += 1
+            if len(chosen) < most:
+                chosen.append(key)
+            elif (at := int(rand.random() * seen)) < most:
+                chosen[at] = key
+        return [(chosen, seen / len(chosen))] if chosen else []
+
+    return sampled
+
+
+def bounds_of_ranges(keys: list[tuple[Any, float]], ranges: int) -> list[Any]:
+    """Of ranges with about the same weight of keys."""
+    keys.sort(key=lambda pair: pair[0])
+    total, passed = sum(weight for _, weight in keys), 0.0
+    bounds: list[Any] = []
+    for key, weight in keys:
+        passed += weight
+        while len(bounds) < ranges - 1 and passed * ranges >= total * (len(bounds) + 1):
+            bounds.append(key)
+    return bounds

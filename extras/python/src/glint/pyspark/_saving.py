@@ -1,18 +1,25 @@
 """Parts of an output directory, which workers write. A part gets its name by a rename when it is
-complete, and the directory when all parts are (SparkContext._save)."""
+complete, and the directory when all parts are."""
 
 from __future__ import annotations
 
 import os
 import pickle
+import re
+import shutil
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any, BinaryIO, Optional
+from typing import TYPE_CHECKING, Any, BinaryIO, Optional
 
 from .._worker import HEAD
 from .errors import not_here
 
-_CODECS = {"org.apache.hadoop.io.compress.GzipCodec": ".gz",
+if TYPE_CHECKING:
+    from .rdd import RDD
+
+GZIP = "org.apache.hadoop.io.compress.GzipCodec"
+_CODECS = {GZIP: ".gz",
            "org.apache.hadoop.io.compress.BZip2Codec": ".bz2",
            "org.apache.hadoop.io.compress.DefaultCodec": ".deflate"}
 SavePart = Callable[[str, int, Iterable[Any]], None]
@@ -49,8 +56,12 @@ def _through(compressor: Any, chunks: Iterable[bytes]) -> Iterator[bytes]:
 def _text(items: Iterable[Any]) -> Iterator[bytes]:
     rest = iter(items)
     while some := list(islice(rest, 1000)):
-        yield b"".join((x if isinstance(x, bytes) else str(x).encode("utf-8")) + b"\n"
-                       for x in some)
+        yield b"".join(text_of(x) + b"\n" for x in some)
+
+
+def text_of(x: Any) -> bytes:
+    """The line of an element."""
+    return x if isinstance(x, bytes) else str(x).encode("utf-8", "surrogateescape")
 
 
 def save_text_part(codec: Optional[str]) -> SavePart:
@@ -85,3 +96,42 @@ def _exactly(file: BinaryIO, head: bytes, path: str) -> bytes:
     if len(value) != size:
         raise ValueError(f"{path} is no file of saveAsPickleFile of glint, or is damaged")
     return value
+
+
+def local(path: Any) -> Any:
+    """file: URIs as paths."""
+    if not isinstance(path, str):
+        return path
+    return ",".join(re.sub(r"^file:(//)?(?=/)", "", one) for one in path.split(","))
+
+
+def open_parts(ctx: Any, path: str) -> RDD:
+    """What saveAsPickleFile has saved."""
+    paths = [os.path.abspath(os.path.join(one, n)) for one in path.split(",")
+             for n in sorted(os.listdir(one)) if not n.startswith(("_", "."))]
+    made: RDD = ctx.parallelize(paths, max(len(paths), 1)).flatMap(read_pickle_part)
+    return made
+
+
+def save_parts(rdd: RDD, path: Any, part: SavePart) -> None:
+    """A directory of parts, which appears when it is complete."""
+    target = os.path.abspath(local(path))
+    if os.path.lexists(target):
+        raise FileExistsError(f"Output directory file:{target} already exists")
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    attempt = os.path.join(os.path.dirname(target),
+                           f".{os.path.basename(target)}.{uuid.uuid4().hex}.tmp")
+    os.mkdir(attempt)
+
+    def each(split: int, items: Iterator[Any]) -> list[Any]:
+        part(attempt, split, items)
+        return []
+
+    try:
+        list(rdd.ctx._workers.collect(rdd._apply(each)))
+        with open(os.path.join(attempt, "_SUCCESS"), "wb"):
+            pass
+        os.rename(attempt, target)
+    except BaseException:
+        shutil.rmtree(attempt, ignore_errors=True)
+        raise

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
+from .._context import Context
+from .._records import Records
 from .accumulators import (
     COMPLEX_ACCUMULATOR_PARAM,
     FLOAT_ACCUMULATOR_PARAM,
@@ -27,9 +29,9 @@ from .broadcast import Broadcast
 from .conf import SparkConf
 from .errors import PySparkRuntimeError, PySparkTypeError, not_here
 from .files import SparkFiles
-from .rdd import RDD
+from .rdd import RDD, union_of
 from ._data import Dataset, Workers
-from ._saving import SavePart, read_pickle_part
+from ._saving import local, open_parts
 
 if TYPE_CHECKING:
     from ._batches import BatchRDD
@@ -51,6 +53,7 @@ class SparkContext:
 
     _active_spark_context: ClassVar[Optional[SparkContext]] = None
     _lock: ClassVar[threading.RLock] = threading.RLock()
+    _is_spark = True
     PACKAGE_EXTENSIONS = (".zip", ".egg", ".jar")
 
     def __init__(
@@ -92,19 +95,22 @@ class SparkContext:
         page = None
         if self._conf.get("spark.ui.enabled") == "true":
             page = f"127.0.0.1:{self._conf.get('spark.ui.port') or 0}"
-        self._workers = Workers(f"local[{slots}]", self.appName or "python", settings, cluster,
-                                page)
+        self._workers = Workers(Context(f"local[{slots}]", name=self.appName or "python",
+                                        _cluster=cluster, _page=page, **settings),
+                                cluster is not None)
         if cluster is not None:
             slots = self._workers.engine._slots
         self._workers.environment.update({k: str(v) for k, v in self.environment.items()})
         for key, value in self._conf.getAll():
             if key.startswith("spark.executorEnv."):
                 self._workers.environment[key[len("spark.executorEnv.") :]] = value
-        self._parallelism = int(self._conf.get("spark.default.parallelism") or slots)
+        parallelism = int(self._conf.get("spark.default.parallelism") or 0)
+        self._shuffle_partitions = parallelism or None
+        self._parallelism = parallelism or slots
         self.startTime = int(time.time() * 1000)
         self.applicationId = f"{'local' if cluster is None else 'glint'}-{self.startTime}"
         self._checkpoint_dir: Optional[str] = None
-        self._numbers = iter(range(sys.maxsize))
+        self._rdd_numbers = iter(range(sys.maxsize))
         self._accumulators = iter(range(sys.maxsize))
         self._files: dict[str, str] = {}
         self._archives: list[str] = []
@@ -153,9 +159,6 @@ class SparkContext:
             "see SPARK-5063.")
 
     __reduce__ = __getnewargs__
-
-    def _next_rdd_id(self) -> int:
-        return next(self._numbers)
 
     # ---- properties
 
@@ -242,34 +245,30 @@ class SparkContext:
                  use_unicode: bool = True) -> RDD:
         least = self.defaultMinPartitions if minPartitions is None else minPartitions
         def make() -> Dataset:
-            lines = self._workers.engine.textFile(_local(name), max(least, 1))
-            lines._set("glint_with_split_bytes", _SPLIT_BYTES)
+            lines = records_of(self._workers.engine.textFile(local(name), max(least, 1)))
+            lines.set("glint_with_split_bytes", _SPLIT_BYTES)
             return Dataset(lines, "text" if use_unicode else "lines")
 
         return self._rdd(make)
 
     def wholeTextFiles(self, path: Any, minPartitions: Optional[int] = None,
                        use_unicode: bool = True) -> RDD:
-        pairs = self._rdd(lambda: Dataset(self._workers.engine.wholeTextFiles(_local(path)),
-                                          "text pairs"))
+        pairs = self._rdd(lambda: Dataset(
+            records_of(self._workers.engine.wholeTextFiles(local(path))), "text pairs"))
         return pairs.map(_with_uri if use_unicode else _encoded_with_uri)
 
     def binaryFiles(self, path: Any, minPartitions: Optional[int] = None) -> RDD:
-        return self._rdd(lambda: Dataset(self._workers.engine.binaryFiles(_local(path)),
-                                         "binary pairs")).map(_with_uri)
+        return self._rdd(lambda: Dataset(
+            records_of(self._workers.engine.binaryFiles(local(path))),
+            "binary pairs")).map(_with_uri)
 
     def binaryRecords(self, path: Any, recordLength: int) -> RDD:
         return self._rdd(lambda: Dataset(
-            self._workers.engine.binaryRecords(_local(path), recordLength), "bytes"))
+            records_of(self._workers.engine.binaryRecords(local(path), recordLength)), "bytes"))
 
     def pickleFile(self, name: str, minPartitions: Optional[int] = None) -> RDD:
         """What RDD.saveAsPickleFile has saved."""
-        return self._pickle_parts(_local(name))
-
-    def _pickle_parts(self, path: str) -> RDD:
-        paths = [os.path.abspath(os.path.join(one, n)) for one in path.split(",")
-                 for n in sorted(os.listdir(one)) if not n.startswith(("_", "."))]
-        return self.parallelize(paths, max(len(paths), 1)).flatMap(read_pickle_part)
+        return open_parts(self, local(name))
 
     def parquet(self, path: Any, columns: Optional[Sequence[str]] = None,
                 batchRows: int = 0) -> BatchRDD:
@@ -283,7 +282,7 @@ class SparkContext:
             raise TypeError("columns is a list of names")
         if columns is not None and len(columns) == 0:
             raise ValueError("columns needs a name")
-        data = self._workers.column_files(_local(path), columns, batchRows, self._parallelism)
+        data = self._workers.column_files(local(path), columns, batchRows, self._parallelism)
         return BatchRDD(self, lambda: data)
 
     arrow = feather = parquet
@@ -300,11 +299,7 @@ class SparkContext:
         return StreamRDD(self, source, slices, _memory(self._conf.get("glint.memory")) // 2)
 
     def union(self, rdds: list[RDD]) -> RDD:
-        some = list(rdds)
-        while len(some) > 1:
-            last = some[-1:] if len(some) % 2 == 1 else []
-            some = [a.union(b) for a, b in zip(some[::2], some[1::2])] + last
-        return some[0]
+        return union_of(rdds)
 
     # ---- shared values
 
@@ -323,7 +318,7 @@ class SparkContext:
         return Accumulator(next(self._accumulators), value, accum_param)
 
     def addFile(self, path: str, recursive: bool = False) -> None:
-        source = _local(path)
+        source = local(path)
         target = os.path.join(SparkFiles._root, os.path.basename(source.rstrip("/")))
         if os.path.isdir(source):
             if not recursive:
@@ -361,7 +356,7 @@ class SparkContext:
 
     def addArchive(self, path: str) -> None:
         source, _, name = path.partition("#")
-        source = _local(source)
+        source = local(source)
         target = os.path.join(SparkFiles._root, name or os.path.basename(source))
         shutil.unpack_archive(source, target)
         self._archives.append("file:" + os.path.abspath(source))
@@ -372,7 +367,7 @@ class SparkContext:
         return list(self._archives)
 
     def setCheckpointDir(self, dirName: str) -> None:
-        self._checkpoint_dir = os.path.join(_local(dirName), str(uuid.uuid4()))
+        self._checkpoint_dir = os.path.join(local(dirName), str(uuid.uuid4()))
 
     def getCheckpointDir(self) -> Optional[str]:
         return self._checkpoint_dir
@@ -390,29 +385,6 @@ class SparkContext:
 
         found = dict(rdd._values(each))
         return [x for split in partitions for x in found[split]]
-
-    def _save(self, rdd: RDD, path: str, part: SavePart) -> None:
-        """A directory of parts, which appears when it is complete."""
-        target = os.path.abspath(_local(path))
-        if os.path.lexists(target):
-            raise FileExistsError(f"Output directory file:{target} already exists")
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        attempt = os.path.join(os.path.dirname(target),
-                               f".{os.path.basename(target)}.{uuid.uuid4().hex}.tmp")
-        os.mkdir(attempt)
-
-        def each(split: int, items: Iterator[Any]) -> list[Any]:
-            part(attempt, split, items)
-            return []
-
-        try:
-            list(self._workers.collect(rdd._apply(each)))
-            with open(os.path.join(attempt, "_SUCCESS"), "wb"):
-                pass
-            os.rename(attempt, target)
-        except BaseException:
-            shutil.rmtree(attempt, ignore_errors=True)
-            raise
 
     def setLocalProperty(self, key: str, value: Optional[str]) -> None:
         self._workers.properties[key] = value
@@ -477,6 +449,11 @@ class SparkContext:
         raise AttributeError(f"'SparkContext' object has no attribute {name!r}")
 
 
+def records_of(rdd: RDD) -> Records:
+    assert rdd._records is not None
+    return rdd._records
+
+
 class _Stopped:
     """In place of the workers."""
 
@@ -512,13 +489,6 @@ def _dumps(items: Sequence[Any]) -> bytes:
         import cloudpickle
 
         return cloudpickle.dumps(items, 5)  # type: ignore[no-any-return]
-
-
-def _local(path: Any) -> Any:
-    """file: URIs as paths."""
-    if not isinstance(path, str):
-        return path
-    return ",".join(re.sub(r"^file:(//)?(?=/)", "", one) for one in path.split(","))
 
 
 def _with_uri(pair: tuple[str, Any]) -> tuple[str, Any]:

@@ -3,39 +3,51 @@
 
 from __future__ import annotations
 
+import copy
 import heapq
 import math
 import operator
 import os
 import random
-import shlex
 import sys
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import islice
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Optional, Union
+from typing import Any, Optional, Union
 
 from .. import _shuffle
-from .._functions import filter_items, flat_map_items, map_items
+from .._context import cstring, underscored
+from .._functions import (
+    filter_items,
+    flat_map_items,
+    map_items,
+    stop_iteration_is_an_error,
+)
 from .._names import function_of
+from .._records import Records, positive
 from .._shuffle import portable_hash, same
+from . import _typed
 from ._column_methods import ColumnMethods
-from ._data import Dataset, identity
-from ._sampling import RangeSampler, Sampler, StratifiedSampler, sample_fraction
-from ._saving import save_pickle_part, save_text_part
+from ._data import Dataset, Workers, identity
+from ._numbers import NumberMethods
+from ._pipe import lines_of
+from ._sampling import (RangeSampler, Sampler, StratifiedSampler, bounds_of_ranges, sample_fraction,
+                        sample_keys)
+from ._saving import GZIP, open_parts, save_parts, save_pickle_part, save_text_part, text_of
+from ._typed import in_engine
 from .errors import PySparkRuntimeError, not_here
 from .resultiterable import ResultIterable
 from .statcounter import StatCounter
 from .storagelevel import StorageLevel
 
-if TYPE_CHECKING:
-    from .context import SparkContext
-
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 Hash = Callable[[Any], int]
+Reduce = Union[str, Callable[[Any, Any], Any]]
+_LEVELS = {"memory": StorageLevel.MEMORY_ONLY, "disk": StorageLevel.DISK_ONLY,
+           "both": StorageLevel.MEMORY_AND_DISK}
 SORT_RANGES = 16  # of a partition, so that a worker sorts a part of it at a time
 SAMPLE_PER_RANGE = 20
 
@@ -57,6 +69,16 @@ class Partitioner:
         return self.partitionFunc(k) % self.numPartitions
 
 
+def union_of(rdds: Iterable[RDD]) -> RDD:
+    some = list(rdds)
+    if not some:
+        raise ValueError("union needs an RDD")
+    while len(some) > 1:  # a tree, since plans have a limited depth
+        last = some[-1:] if len(some) % 2 == 1 else []
+        some = [a.union(b) for a, b in zip(some[::2], some[1::2])] + last
+    return some[0]
+
+
 def _partitions_of_union(rdds: Sequence[RDD]) -> int:
     counts, by = [rdd.getNumPartitions() for rdd in rdds], rdds[0].partitioner
     alike = by is not None and all(rdd.partitioner == by for rdd in rdds)
@@ -70,20 +92,13 @@ def compose(first: Optional[Function], then: Function) -> Function:
     return lambda split, items: then(split, iter(before(split, items)))
 
 
-def _stop_iteration_is_an_error(f: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
-        try:
-            return f(*arguments)
-        except StopIteration as error:
-            raise RuntimeError("a function raised StopIteration") from error
+class RDD(ColumnMethods, NumberMethods):
+    """Elements of any type of Python, in partitions. What glint.Context makes has records of types
+    that the engine knows: str, bytes, int or float, or pairs of them; the engine computes methods
+    that need no function of Python, or get the name of a built-in one. Each method has a name with
+    underscores, too."""
 
-    return call
-
-
-class RDD(ColumnMethods):
-    """Elements of any type of Python, in partitions."""
-
-    def __init__(self, ctx: SparkContext, source: Callable[[], Dataset],
+    def __init__(self, ctx: Any, source: Callable[[], Dataset],
                  function: Optional[Function] = None,
                  partitioner: Optional[Partitioner] = None) -> None:
         self.ctx = ctx
@@ -91,6 +106,7 @@ class RDD(ColumnMethods):
         self._function = function
         self.partitioner = partitioner
         self._made: Optional[Dataset] = None
+        self._records: Optional[Records] = None  # if their types are known
         self._computed: Optional[list[Any]] = None  # batches, for Arrow's stream interface
         self.is_cached = False
         self.is_checkpointed = False
@@ -98,13 +114,15 @@ class RDD(ColumnMethods):
         self._local_checkpoint = False
         self._kind = "PythonRDD"  # for its repr
         self._checkpoint_file: Optional[str] = None
-        self._id = ctx._next_rdd_id()
+        self._id: int = next(ctx._rdd_numbers)
         self._name: Optional[str] = None
 
     __class_getitem__: Any = classmethod(GenericAlias)  # programs annotate RDD[T]
 
     def __repr__(self) -> str:
         name = f"{self._name} " if self._name else ""
+        if self._records is not None:
+            return f"<glint.RDD {name}{_typed.describe(self._records)}>"
         return f"{name}{self._kind}[{self._id}] of {self.ctx!r}"
 
     def __getnewargs__(self) -> Any:
@@ -117,11 +135,16 @@ class RDD(ColumnMethods):
 
     # ---- how it is computed
 
+    @property
+    def _workers(self) -> Workers:
+        workers: Workers = self.ctx._workers
+        return workers
+
     def _dataset(self) -> Dataset:
         if self._made is None:
             data = self._source()
             if self._function is not None:
-                data = self.ctx._workers.apply(data, self._function)
+                data = self._workers.apply(data, self._function)
             self._keep(data)
         assert self._made is not None
         return self._made
@@ -129,12 +152,15 @@ class RDD(ColumnMethods):
     def _keep(self, data: Dataset) -> None:
         self._made = data
         if self._name is not None:
-            data.rdd.setName(self._name)
+            data.rdd.set("glint_with_name", cstring(self._name))
         if self.is_cached:
             self._persist()
 
+    def _of_records(self, records: Records) -> RDD:
+        return typed_rdd(self.ctx, records)
+
     def _blocks(self, size: int = 0) -> Dataset:
-        return self.ctx._workers.blocks(self._dataset(), size)
+        return self._workers.blocks(self._dataset(), size)
 
     def _then(self, function: Function, preserves: bool = False) -> RDD:
         """The elements that the function gives; in the same worker, unless this RDD is kept."""
@@ -148,12 +174,12 @@ class RDD(ColumnMethods):
         then = self._then(function)
         if then._function is None:
             return then._dataset()
-        return self.ctx._workers.apply(then._source(), then._function, output, block)
+        return self._workers.apply(then._source(), then._function, output, block)
 
     def _values(self, function: Function) -> list[Any]:
         """The elements that the function gives, as an action."""
         self._do_checkpoint()
-        return list(self.ctx._workers.collect(self._apply(function)))
+        return list(self._workers.collect(self._apply(function)))
 
     def _do_checkpoint(self) -> None:
         if not self.is_checkpointed or self._checkpoint_file is not None:
@@ -164,13 +190,13 @@ class RDD(ColumnMethods):
         self._checkpoint_file = path
         os.makedirs(self.ctx._checkpoint_dir or "", exist_ok=True)
         self.saveAsPickleFile(path)
-        self._made = self.ctx._pickle_parts(path)._dataset()
+        self._made = open_parts(self.ctx, path)._dataset()
 
     def id(self) -> int:
         return self._id
 
     @property
-    def context(self) -> SparkContext:
+    def context(self) -> Any:
         return self.ctx
 
     def name(self) -> Optional[str]:
@@ -178,6 +204,16 @@ class RDD(ColumnMethods):
 
     def setName(self, name: str) -> RDD:
         self._name = name
+        if self._made is not None:
+            self._made.rdd.set("glint_with_name", cstring(name))
+        return self
+
+    def withPartitions(self, numPartitions: int) -> RDD:
+        """Of records of known types: sets the number of partitions of this shuffle, and of those
+        that follow it. PySpark's RDD does not have it."""
+        if self._records is None:
+            raise TypeError("withPartitions is for an RDD of glint.Context; use numPartitions")
+        self._records.set("glint_with_partitions", positive(numPartitions))
         return self
 
     def toDebugString(self) -> Optional[bytes]:
@@ -187,15 +223,19 @@ class RDD(ColumnMethods):
         return "\n".join(lines).encode()
 
     def getNumPartitions(self) -> int:
-        if self._made is not None:
-            return self._made.rdd.getNumPartitions()
-        return self._source().rdd.getNumPartitions()
+        made = self._source() if self._made is None else self._made
+        return made.rdd.partitions()
 
     def cache(self) -> RDD:
         return self.persist(StorageLevel.MEMORY_ONLY)
 
-    def persist(self, storageLevel: StorageLevel = StorageLevel.MEMORY_ONLY) -> RDD:
-        """What does not fit into a quarter of the memory is written to disk, or computed again."""
+    def persist(self, storageLevel: Union[StorageLevel, str] = StorageLevel.MEMORY_ONLY) -> RDD:
+        """What does not fit into a quarter of the memory is written to disk, or computed again.
+        "memory", "disk" and "both" are levels, too."""
+        if isinstance(storageLevel, str):
+            if storageLevel not in _LEVELS:
+                raise ValueError('storageLevel must be "memory", "disk" or "both"')
+            storageLevel = _LEVELS[storageLevel]
         if self.is_cached and storageLevel != self._level:
             raise PySparkRuntimeError("Cannot change storage level of an RDD after it was already "
                                       "assigned a level")
@@ -205,24 +245,27 @@ class RDD(ColumnMethods):
         return self
 
     def _persist(self) -> None:
-        level = {(True, True): "both", (True, False): "disk"}.get(
-            (self._level.useDisk, self._level.useMemory), "memory")
         assert self._made is not None
-        self._made.rdd.persist(level)
+        flags = self._level.useMemory + 2 * self._level.useDisk
+        self._made.rdd.set("glint_persist", flags or 1)
 
     def unpersist(self, blocking: bool = False) -> RDD:
         if self.is_cached and self._made is not None:
-            self._made.rdd.unpersist()
+            self._made.rdd.set("glint_unpersist")
         self.is_cached, self._level = False, StorageLevel.NONE
         return self
 
     def getStorageLevel(self) -> StorageLevel:
         return self._level
 
-    def checkpoint(self) -> None:
+    @in_engine(_typed.checkpoint)
+    def checkpoint(self, path: Optional[str] = None) -> Optional[RDD]:
+        """Of an RDD of glint.Context `path` is a new directory, in which the records are saved now;
+        returns an RDD that reads them."""
         if self.ctx._checkpoint_dir is None:
             raise PySparkRuntimeError("Checkpoint directory has not been set in the SparkContext")
         self.is_checkpointed = True
+        return None
 
     def isCheckpointed(self) -> bool:
         return self._checkpoint_file is not None or self._local_checkpoint
@@ -243,11 +286,13 @@ class RDD(ColumnMethods):
 
     # ---- elements
 
-    def map(self, f: Callable[[Any], Any], preservesPartitioning: bool = False) -> RDD:
+    @in_engine(_typed.apply("glint_map", "map"))
+    def map(self, f: Union[str, Callable[[Any], Any]], preservesPartitioning: bool = False) -> RDD:
         g = function_of(f, "map")
         return self._then(lambda _, items: map_items(g, items), preservesPartitioning)
 
-    def flatMap(self, f: Callable[[Any], Iterable[Any]],
+    @in_engine(_typed.apply("glint_flat_map", "flatMap"))
+    def flatMap(self, f: Union[str, Callable[[Any], Iterable[Any]]],
                 preservesPartitioning: bool = False) -> RDD:
         g = function_of(f, "flatMap")
         return self._then(lambda _, items: flat_map_items(g, items), preservesPartitioning)
@@ -270,51 +315,28 @@ class RDD(ColumnMethods):
     def keyBy(self, f: Callable[[Any], Any]) -> RDD:
         return self.map(lambda x: (f(x), x))
 
+    @in_engine(_typed.transform("glint_glom"))
     def glom(self) -> RDD:
         return self._then(lambda _, items: [list(items)])
 
-    def pipe(self, command: str, env: Optional[dict[str, str]] = None,
-             checkCode: bool = False) -> RDD:
-        """Lines of a command that gets each element's str as a line."""
-        words, variables = shlex.split(command), {} if env is None else dict(env)
+    @in_engine(_typed.pipe)
+    def pipe(self, command: Union[str, Sequence[str]], env: Optional[Mapping[str, str]] = None,
+             checkCode: Optional[bool] = None, *, ok: Iterable[int] = (0,)) -> RDD:
+        """Lines of a command that gets each element's str as a line, or of pairs of known types key
+        TAB value. There is no shell: a str is split as by shlex.split. A status that is not in `ok`
+        is an error if checkCode is True, and by default in glint.Context."""
+        if checkCode is None:
+            checkCode = not self.ctx._is_spark
+        through = lines_of(command, env or {}, frozenset(ok) if checkCode else None)
+        return self._then(lambda _, items: through(items))
 
-        def through(_: int, items: Iterator[Any]) -> Iterator[str]:
-            import subprocess
-            import threading
-
-            process = subprocess.Popen(words, env=variables or None, stdin=subprocess.PIPE,
-                                       stdout=subprocess.PIPE)
-            assert process.stdin is not None and process.stdout is not None
-            feed, failed = process.stdin, list[BaseException]()
-
-            def write() -> None:
-                try:
-                    with feed:
-                        for x in items:
-                            feed.write((str(x).rstrip("\n") + "\n").encode())
-                except BrokenPipeError:  # it reads no more
-                    pass
-                except BaseException as error:
-                    failed.append(error)
-
-            thread = threading.Thread(target=write)
-            thread.start()
-            for line in process.stdout:
-                yield line.rstrip(b"\n").decode("utf-8")
-            thread.join()
-            if failed:
-                raise failed[0]
-            if process.wait() != 0 and checkCode:
-                raise PySparkRuntimeError(
-                    f"Pipe function `{command}` exited with error code {process.returncode}")
-
-        return self._then(through)
-
+    @in_engine(_typed.sample)
     def sample(self, withReplacement: bool, fraction: float, seed: Optional[int] = None) -> RDD:
         if not fraction >= 0:
             raise ValueError("Fraction must be nonnegative.")
         return self._then(Sampler(withReplacement, fraction, seed), True)
 
+    @in_engine(_typed.sample_by_key)
     def sampleByKey(self, withReplacement: bool, fractions: dict[Any, float],
                     seed: Optional[int] = None) -> RDD:
         for fraction in fractions.values():
@@ -322,6 +344,8 @@ class RDD(ColumnMethods):
         return self._then(StratifiedSampler(withReplacement, fractions, seed), True)
 
     def randomSplit(self, weights: Sequence[float], seed: Optional[int] = None) -> list[RDD]:
+        if self._records is not None:
+            return [*map(self._of_records, _typed.random_split(self._records, weights, seed))]
         if not all(w >= 0 for w in weights):
             raise ValueError("Weights must be nonnegative")
         total = float(sum(weights))
@@ -333,6 +357,7 @@ class RDD(ColumnMethods):
         seed = random.randint(0, 2**32 - 1) if seed is None else seed
         return [self._then(RangeSampler(a, b, seed), True) for a, b in zip(bounds, bounds[1:])]
 
+    @in_engine(_typed.transform("glint_zip_with_index"))
     def zipWithIndex(self) -> RDD:
         starts = [0]
         if self.getNumPartitions() > 1:
@@ -340,50 +365,57 @@ class RDD(ColumnMethods):
                 starts.append(starts[-1] + count)
         return self._then(lambda k, items: ((x, i) for i, x in enumerate(items, starts[k])))
 
+    @in_engine(_typed.transform("glint_zip_with_unique_id"))
     def zipWithUniqueId(self) -> RDD:
         n = self.getNumPartitions()
         return self._then(lambda k, items: ((x, i * n + k) for i, x in enumerate(items)))
 
     # ---- several RDDs
 
+    @in_engine(_typed.combine("glint_union"))
     def union(self, other: RDD) -> RDD:
         def made() -> Dataset:
             a, b = self._dataset(), other._dataset()
-            if a.form != b.form or a.form not in ("text", "lines"):
+            if a.form != b.form or a.form not in ("text", "lines", "escaped"):
                 a, b = self._blocks(), other._blocks()
-            return Dataset(a.rdd.union(b.rdd), a.form, a, b)
+            return Dataset(a.rdd.call("glint_union", b.rdd), a.form, a, b)
 
         return RDD(self.ctx, made)
 
     __add__ = union
 
+    @in_engine(_typed.combine("glint_intersection"))
     def intersection(self, other: RDD) -> RDD:
         pairs = self.map(lambda v: (v, None)).cogroup(other.map(lambda v: (v, None)))
         return pairs.filter(lambda pair: all(pair[1])).keys()
 
+    @in_engine(_typed.combine("glint_subtract"))
     def subtract(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
         marked = other.map(lambda x: (x, True))
         return self.map(lambda x: (x, True)).subtractByKey(marked, numPartitions).keys()
 
+    @in_engine(_typed.combine("glint_cartesian"))
     def cartesian(self, other: RDD) -> RDD:
         def made() -> Dataset:
             a, b = self._blocks(), other._blocks()
-            return Dataset(a.rdd.cartesian(b.rdd), "cartesian", a, b)
+            return Dataset(a.rdd.call("glint_cartesian", b.rdd), "cartesian", a, b)
 
         return RDD(self.ctx, made, identity)
 
+    @in_engine(_typed.combine("glint_zip"))
     def zip(self, other: RDD) -> RDD:
         if self.getNumPartitions() != other.getNumPartitions():
             raise ValueError("Can only zip with RDD which has the same number of partitions")
 
         def made() -> Dataset:
             a, b = self._blocks(100), other._blocks(100)
-            return Dataset(a.rdd.zip(b.rdd), "zip", a, b)
+            return Dataset(a.rdd.call("glint_zip", b.rdd), "zip", a, b)
 
         return RDD(self.ctx, made, identity)
 
     # ---- partitions
 
+    @in_engine(_typed.coalesce)
     def coalesce(self, numPartitions: int, shuffle: bool = False) -> RDD:
         if not numPartitions > 0:
             raise ValueError("Number of partitions must be positive.")
@@ -391,9 +423,9 @@ class RDD(ColumnMethods):
         def made() -> Dataset:
             if shuffle:  # records are spread, so they must be small
                 small = self._blocks(10)
-                return Dataset(small.rdd.repartition(numPartitions), "blocks", small)
+                return Dataset(small.rdd.call("glint_repartition", numPartitions), "blocks", small)
             data = self._dataset()
-            return Dataset(data.rdd.coalesce(numPartitions), data.form, data)
+            return Dataset(data.rdd.call("glint_coalesce", numPartitions), data.form, data)
 
         return RDD(self.ctx, made)
 
@@ -403,7 +435,7 @@ class RDD(ColumnMethods):
     def _shuffled(self, scatter: Function, count: int, gather: Callable[[Any], Iterable[Any]],
                   partitioner: Optional[Partitioner]) -> RDD:
         def made() -> Dataset:
-            return self.ctx._workers.shuffle(self._apply(scatter, "pairs"), count)
+            return self._workers.shuffle(self._apply(scatter, "pairs"), count)
 
         return RDD(self.ctx, made, lambda _, buckets: gather(buckets), partitioner)
 
@@ -413,10 +445,9 @@ class RDD(ColumnMethods):
             if numPartitions < 1:
                 raise ValueError("Number of partitions must be positive.")
             return numPartitions
-        if self.ctx._conf.contains("spark.default.parallelism"):
-            return self.ctx.defaultParallelism
-        return self.getNumPartitions()
+        return self.ctx._shuffle_partitions or self.getNumPartitions()
 
+    @in_engine(_typed.partition_by)
     def partitionBy(self, numPartitions: Optional[int],
                     partitionFunc: Hash = portable_hash) -> RDD:
         count = self._count(numPartitions)
@@ -438,6 +469,7 @@ class RDD(ColumnMethods):
             lambda buckets: _shuffle.gather_sorted(buckets, keyfunc, ascending),
             Partitioner(count, partitionFunc))
 
+    @in_engine(_typed.sort_by_key)
     def sortByKey(self, ascending: Optional[bool] = True, numPartitions: Optional[int] = None,
                   keyfunc: Callable[[Any], Any] = same) -> RDD:
         """Partitions, and parts of them, are ranges of keys, whose bounds a sample gives."""
@@ -445,27 +477,11 @@ class RDD(ColumnMethods):
         ranges = count * SORT_RANGES
         most = max(100, 3 * ranges * SAMPLE_PER_RANGE // max(self.getNumPartitions(), 1))
 
-        def sampled(split: int, pairs: Iterator[Any]) -> list[Any]:
-            chosen: list[Any] = []
-            seen, rand = 0, random.Random(split)
-            for key, _ in pairs:
-                seen += 1
-                if len(chosen) < most:
-                    chosen.append(key)
-                elif (at := int(rand.random() * seen)) < most:
-                    chosen[at] = key
-            return [(chosen, seen / len(chosen))] if chosen else []
-
-        keys = [(keyfunc(key), weight) for some, weight in self._values(sampled) for key in some]
+        keys = [(keyfunc(key), weight) for some, weight in self._values(sample_keys(most))
+                for key in some]
         if not keys:  # as in PySpark
             return self
-        keys.sort(key=lambda pair: pair[0])
-        total, passed = sum(weight for _, weight in keys), 0.0
-        bounds: list[Any] = []
-        for key, weight in keys:
-            passed += weight
-            while len(bounds) < ranges - 1 and passed * ranges >= total * (len(bounds) + 1):
-                bounds.append(key)
+        bounds = bounds_of_ranges(keys, ranges)
         place = _shuffle.place_by_range(bounds, keyfunc, up, ranges - 1)
         return self._shuffled(
             lambda _, pairs: _shuffle.scatter(pairs, place, SORT_RANGES), count,
@@ -476,39 +492,51 @@ class RDD(ColumnMethods):
                numPartitions: Optional[int] = None) -> RDD:
         return self.keyBy(keyfunc).sortByKey(ascending, numPartitions).values()
 
+    @in_engine(_typed.transform("glint_distinct"))
     def distinct(self, numPartitions: Optional[int] = None) -> RDD:
         return self.map(lambda x: (x, None)).reduceByKey(lambda x, _: x, numPartitions).map(
             lambda pair: pair[0])
 
     # ---- pairs
 
+    @in_engine(_typed.transform("glint_keys"))
     def keys(self) -> RDD:
         return self.map(lambda pair: pair[0])
 
+    @in_engine(_typed.transform("glint_values"))
     def values(self) -> RDD:
         return self.map(lambda pair: pair[1])
 
     def mapValues(self, f: Callable[[Any], Any]) -> RDD:
         return self.map(lambda pair: (pair[0], f(pair[1])), preservesPartitioning=True)
 
-    def flatMapValues(self, f: Callable[[Any], Iterable[Any]]) -> RDD:
+    @in_engine(_typed.apply("glint_flat_map_values", "flatMapValues"))
+    def flatMapValues(self, f: Union[str, Callable[[Any], Iterable[Any]]]) -> RDD:
         g = function_of(f, "flatMapValues")
         return self.flatMap(lambda pair: ((pair[0], x) for x in g(pair[1])),
                             preservesPartitioning=True)
 
-    def combineByKey(self, createCombiner: Callable[[Any], Any],
-                     mergeValue: Callable[[Any, Any], Any],
-                     mergeCombiners: Callable[[Any, Any], Any],
+    @in_engine(_typed.combine_by_key)
+    def combineByKey(self, createCombiner: Union[str, Callable[[Any], Any]],
+                     mergeValue: Optional[Callable[[Any, Any], Any]] = None,
+                     mergeCombiners: Optional[Callable[[Any, Any], Any]] = None,
                      numPartitions: Optional[int] = None,
                      partitionFunc: Hash = portable_hash) -> RDD:
-        count = self._count(numPartitions)
+        """"count" alone: (key, how many values)."""
+        if createCombiner == "count":
+            return self.mapValues(_one).reduceByKey(operator.add, numPartitions, partitionFunc)
+        create = function_of(createCombiner, "combineByKey")
+        if mergeValue is None or mergeCombiners is None:
+            raise TypeError("combineByKey needs mergeValue and mergeCombiners")
+        count, merge, merge_combiners = self._count(numPartitions), mergeValue, mergeCombiners
         place = _shuffle.HashPlace(partitionFunc, count)
         return self._shuffled(
-            lambda _, pairs: _shuffle.scatter_combined(pairs, place, createCombiner, mergeValue),
-            count, lambda buckets: _shuffle.gather_combined(buckets, mergeCombiners),
+            lambda _, pairs: _shuffle.scatter_combined(pairs, place, create, merge),
+            count, lambda buckets: _shuffle.gather_combined(buckets, merge_combiners),
             Partitioner(count, partitionFunc))
 
-    def reduceByKey(self, func: Callable[[Any, Any], Any], numPartitions: Optional[int] = None,
+    @in_engine(_typed.apply("glint_reduce_by_key", "reduceByKey"))
+    def reduceByKey(self, func: Reduce, numPartitions: Optional[int] = None,
                     partitionFunc: Hash = portable_hash) -> RDD:
         f = function_of(func, "reduceByKey")
         return self.combineByKey(same, f, f, numPartitions, partitionFunc)
@@ -516,18 +544,20 @@ class RDD(ColumnMethods):
     def aggregateByKey(self, zeroValue: Any, seqFunc: Callable[[Any, Any], Any],
                        combFunc: Callable[[Any, Any], Any], numPartitions: Optional[int] = None,
                        partitionFunc: Hash = portable_hash) -> RDD:
-        import copy
-
         return self.combineByKey(lambda v: seqFunc(copy.deepcopy(zeroValue), v), seqFunc, combFunc,
                                  numPartitions, partitionFunc)
 
     def foldByKey(self, zeroValue: Any, func: Callable[[Any, Any], Any],
                   numPartitions: Optional[int] = None,
                   partitionFunc: Hash = portable_hash) -> RDD:
-        import copy
-
         return self.combineByKey(lambda v: func(copy.deepcopy(zeroValue), v), func, func,
                                  numPartitions, partitionFunc)
+
+    @in_engine(_typed.transform("glint_mean_by_key"))
+    def meanByKey(self) -> RDD:
+        """(key, the mean of its numbers). PySpark's RDD does not have it."""
+        return self.aggregateByKey(StatCounter(), StatCounter.merge, StatCounter.mergeStats) \
+            .mapValues(StatCounter.mean)
 
     def _grouped(self, numPartitions: Optional[int], partitionFunc: Hash = portable_hash) -> RDD:
         count = self._count(numPartitions)
@@ -549,8 +579,7 @@ class RDD(ColumnMethods):
         rdds = [self, *others]
         sides = len(rdds)
         count = numPartitions if numPartitions is not None else (
-            self.ctx.defaultParallelism if self.ctx._conf.contains("spark.default.parallelism")
-            else _partitions_of_union(rdds))
+            self.ctx._shuffle_partitions or _partitions_of_union(rdds))
         place = _shuffle.HashPlace(portable_hash, count)
 
         def scattered(side: int) -> Dataset:
@@ -559,8 +588,9 @@ class RDD(ColumnMethods):
 
         def made() -> Dataset:
             parts = [scattered(side) for side in range(sides)]
-            union = reduce(lambda a, b: Dataset(a.rdd.union(b.rdd), "buckets", a, b), parts)
-            return self.ctx._workers.shuffle(union, count)
+            union = reduce(lambda a, b: Dataset(a.rdd.call("glint_union", b.rdd), "buckets", a, b),
+                           parts)
+            return self._workers.shuffle(union, count)
 
         return RDD(self.ctx, made, lambda _, buckets: _shuffle.gather_sides(buckets, sides),
                    Partitioner(count, portable_hash))
@@ -579,32 +609,38 @@ class RDD(ColumnMethods):
         return self._cogrouped([other, *others], None).mapValues(
             lambda lists: tuple(ResultIterable(values) for values in lists))
 
+    @in_engine(_typed.combine("glint_join"))
     def join(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
         return self._joined(other, numPartitions,
                             lambda left, right: ((v, w) for v in left for w in right))
 
+    @in_engine(_typed.combine("glint_left_outer_join"))
     def leftOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
         return self._joined(other, numPartitions,
                             lambda left, right: ((v, w) for v in left for w in right or [None]))
 
+    @in_engine(_typed.combine("glint_right_outer_join"))
     def rightOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
         return self._joined(other, numPartitions,
                             lambda left, right: ((v, w) for v in left or [None] for w in right))
 
+    @in_engine(_typed.combine("glint_full_outer_join"))
     def fullOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
         return self._joined(other, numPartitions,
                             lambda left, right: ((v, w) for v in left or [None]
                                                  for w in right or [None]))
 
+    @in_engine(_typed.combine("glint_subtract_by_key"))
     def subtractByKey(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
         return self._joined(other, numPartitions,
                             lambda left, right: [] if right else left)
 
     # ---- actions
 
+    @in_engine(_typed.rows("glint_collect"))
     def collect(self) -> list[Any]:
         self._do_checkpoint()
-        return list(self.ctx._workers.collect(self._blocks()))
+        return list(self._workers.collect(self._blocks()))
 
     def collectWithJobGroup(self, groupId: str, description: str,
                             interruptOnCancel: bool = False) -> list[Any]:
@@ -612,9 +648,10 @@ class RDD(ColumnMethods):
                       "mode enabled.", FutureWarning, stacklevel=2)
         return self.collect()
 
+    @in_engine(_typed.iterate)
     def toLocalIterator(self, prefetchPartitions: bool = False) -> Iterator[Any]:
         self._do_checkpoint()
-        return self.ctx._workers.iterate(self._blocks())
+        return self._workers.iterate(self._blocks())
 
     def foreach(self, f: Callable[[Any], None]) -> None:
         def each(_: int, items: Iterator[Any]) -> Iterator[Any]:
@@ -631,17 +668,20 @@ class RDD(ColumnMethods):
 
         self._values(each)
 
+    @in_engine(_typed.count)
     def count(self) -> int:
         return sum(self._values(lambda _, items: [sum(1 for _ in items)]))
 
+    @in_engine(_typed.take)
     def take(self, num: int) -> list[Any]:
         """The first; computes as few partitions as it can."""
         self._do_checkpoint()
         if num <= 0:
             return []
         first = self._apply(lambda _, items: islice(items, num), block=1)
-        return list(self.ctx._workers.collect(first, num))
+        return list(self._workers.collect(first, num))
 
+    @in_engine(_typed.first)
     def first(self) -> Any:
         some = self.take(1)
         if some:
@@ -651,6 +691,7 @@ class RDD(ColumnMethods):
     def isEmpty(self) -> bool:
         return not self.take(1)
 
+    @in_engine(_typed.take_sample)
     def takeSample(self, withReplacement: bool, num: int,
                    seed: Optional[int] = None) -> list[Any]:
         most = sys.maxsize - int(10.0 * math.sqrt(sys.maxsize))
@@ -674,8 +715,9 @@ class RDD(ColumnMethods):
         rand.shuffle(samples)
         return samples[:num]
 
-    def reduce(self, f: Callable[[Any, Any], Any]) -> Any:
-        g = _stop_iteration_is_an_error(function_of(f, "reduce"))
+    @in_engine(_typed.reduce)
+    def reduce(self, f: Reduce) -> Any:
+        g = stop_iteration_is_an_error(function_of(f, "reduce"))
 
         def each(_: int, items: Iterator[Any]) -> Iterator[Any]:
             for first in items:
@@ -686,8 +728,9 @@ class RDD(ColumnMethods):
             return reduce(g, values)
         raise ValueError("Can not reduce() empty RDD")
 
-    def treeReduce(self, f: Callable[[Any, Any], Any], depth: int = 2) -> Any:
-        g = function_of(f, "treeReduce")
+    @in_engine(_typed.tree_reduce)
+    def treeReduce(self, f: Reduce, depth: int = 2) -> Any:
+        g = function_of(f, "reduce")
         if depth < 1:
             raise ValueError(f"Depth cannot be smaller than 1 but got {depth}.")
 
@@ -706,7 +749,7 @@ class RDD(ColumnMethods):
 
     def aggregate(self, zeroValue: Any, seqOp: Callable[[Any, Any], Any],
                   combOp: Callable[[Any, Any], Any]) -> Any:
-        seq, comb = map(_stop_iteration_is_an_error, (seqOp, combOp))
+        seq, comb = map(stop_iteration_is_an_error, (seqOp, combOp))
         values = self._values(lambda _, items: [reduce(seq, items, zeroValue)])
         return reduce(comb, values, zeroValue)
 
@@ -722,43 +765,15 @@ class RDD(ColumnMethods):
             partial = _by_group(partial, int(parts)).reduceByKey(combOp, int(parts)).values()
         return partial.reduce(combOp)
 
+    @in_engine(_typed.greatest)
     def max(self, key: Optional[Callable[[Any], Any]] = None) -> Any:
         return self.reduce(max if key is None else lambda a, b: max(a, b, key=key))
 
+    @in_engine(_typed.least)
     def min(self, key: Optional[Callable[[Any], Any]] = None) -> Any:
         return self.reduce(min if key is None else lambda a, b: min(a, b, key=key))
 
-    def sum(self) -> Any:
-        return self.mapPartitions(lambda items: [sum(items)]).fold(0, operator.add)
-
-    def stats(self) -> StatCounter:
-        return self.mapPartitions(lambda items: [StatCounter(items)]).reduce(  # type: ignore
-            lambda a, b: a.mergeStats(b))
-
-    def mean(self) -> Any:
-        return self.stats().mean()
-
-    def variance(self) -> Any:
-        return self.stats().variance()
-
-    def stdev(self) -> Any:
-        return self.stats().stdev()
-
-    def sampleStdev(self) -> Any:
-        return self.stats().sampleStdev()
-
-    def sampleVariance(self) -> Any:
-        return self.stats().sampleVariance()
-
-    def histogram(self, buckets: Union[int, Sequence[Any]]) -> tuple[Sequence[Any], list[int]]:
-        from ._histogram import bounds_of, count_in
-
-        bounds, even = bounds_of(self, buckets)
-        if even is not None and len(bounds) == 2 and bounds[0] == bounds[1]:
-            return bounds, [self.filter(_is_comparable).count()]
-        counts = self._values(lambda _, items: [count_in(items, bounds, even)])
-        return bounds, [sum(column) for column in zip(*counts)]
-
+    @in_engine(_typed.count_by_value)
     def countByValue(self) -> dict[Any, int]:
         def each(_: int, items: Iterator[Any]) -> list[dict[Any, int]]:
             counts: dict[Any, int] = {}
@@ -775,10 +790,12 @@ class RDD(ColumnMethods):
     def countByKey(self) -> dict[Any, int]:
         return self.keys().countByValue()
 
+    @in_engine(_typed.top)
     def top(self, num: int, key: Optional[Callable[[Any], Any]] = None) -> list[Any]:
         some = self._values(lambda _, items: heapq.nlargest(num, items, key))
         return heapq.nlargest(num, some, key)
 
+    @in_engine(_typed.take_ordered)
     def takeOrdered(self, num: int, key: Optional[Callable[[Any], Any]] = None) -> list[Any]:
         if num < 0:
             raise ValueError("top N cannot be negative.")
@@ -790,8 +807,9 @@ class RDD(ColumnMethods):
     def collectAsMap(self) -> dict[Any, Any]:
         return dict(self.collect())
 
-    def reduceByKeyLocally(self, func: Callable[[Any, Any], Any]) -> dict[Any, Any]:
-        f = _stop_iteration_is_an_error(function_of(func, "reduceByKey"))
+    @in_engine(_typed.reduce_by_key_locally)
+    def reduceByKeyLocally(self, func: Reduce) -> dict[Any, Any]:
+        f = stop_iteration_is_an_error(function_of(func, "reduceByKey"))
 
         def merge(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
             out: dict[Any, Any] = {}
@@ -813,30 +831,31 @@ class RDD(ColumnMethods):
 
         return self._values(each)
 
-    def countApprox(self, timeout: int, confidence: float = 0.95) -> int:
-        return self.count()
-
-    def sumApprox(self, timeout: int, confidence: float = 0.95) -> BoundedFloat:
-        return BoundedFloat(float(self.sum()), 1.0)
-
-    def meanApprox(self, timeout: int, confidence: float = 0.95) -> BoundedFloat:
-        return BoundedFloat(float(self.mean()), 1.0)
-
-    def countApproxDistinct(self, relativeSD: float = 0.05) -> int:
-        from ._histogram import estimate_distinct, registers_of
-
-        if relativeSD < 0.000017:
-            raise ValueError("relativeSD should be greater than 0.000017")
-        bits = max(4, int(math.ceil(2 * math.log2(1.054 / relativeSD))))
-        parts = self._values(lambda _, items: [registers_of(items, bits)])
-        return estimate_distinct(bytes(map(max, *parts, bytes(1 << bits))), bits)
-
-    def saveAsTextFile(self, path: str, compressionCodecClass: Optional[str] = None) -> None:
-        self.ctx._save(self, path, save_text_part(compressionCodecClass))
+    @in_engine(_typed.save_as_text_file)
+    def saveAsTextFile(self, path: Any, compressionCodecClass: Optional[str] = None, *,
+                       compress: bool = False) -> None:
+        """A directory of parts with a line for each element, of pairs of known types key TAB value;
+        compress writes gzip. What glint.Context saves appears when it ends without an error;
+        textFile of this context may read it before."""
+        if self.ctx._is_spark:
+            codec = GZIP if compress and compressionCodecClass is None else compressionCodecClass
+            save_parts(self, path, save_text_part(codec))
+        else:
+            lines = self._apply(lambda _, items: map(text_of, items), "lines")
+            self._workers.act(lambda: _typed.save_as_text_file(
+                lines.rdd, path, compressionCodecClass, compress=compress))
 
     def saveAsPickleFile(self, path: str, batchSize: int = 10) -> None:
         """Files that SparkContext.pickleFile of glint reads; not Hadoop's sequence files."""
-        self.ctx._save(self, path, save_pickle_part(batchSize))
+        save_parts(self, path, save_pickle_part(batchSize))
+
+    def collectEach(self, f: Callable[[Any], object]) -> None:
+        """Calls f(element) in this process, in order, without all elements in memory. An exception
+        ends the action. PySpark's RDD does not have it."""
+        if self._records is not None:
+            return _typed.collect_each(self._records, f)
+        for x in self.toLocalIterator():
+            f(x)
 
     def __getattr__(self, name: str) -> Any:
         if name in _NOT_HERE:
@@ -853,24 +872,8 @@ _NOT_HERE["withResources"] = _NOT_HERE["getResourceProfile"] = "there are no res
 _NOT_HERE["toDF"] = "collect() and a DataFrame of pandas or Polars, or PySpark itself"
 
 
-class BoundedFloat(float):
-    """A float and its bounds; here it is exact."""
-
-    confidence: float
-    low: float
-    high: float
-
-    def __new__(cls, mean: float, confidence: float, low: Optional[float] = None,
-                high: Optional[float] = None) -> BoundedFloat:
-        self = float.__new__(cls, mean)
-        self.confidence = confidence
-        self.low = mean if low is None else low
-        self.high = mean if high is None else high
-        return self
-
-
-def _is_comparable(x: Any) -> bool:
-    return x is not None and not (type(x) is float and math.isnan(x))
+def _one(_: Any) -> int:
+    return 1
 
 
 def _by_group(rdd: RDD, groups: int) -> RDD:
@@ -878,3 +881,16 @@ def _by_group(rdd: RDD, groups: int) -> RDD:
 
 
 PipelinedRDD = RDD
+
+
+def typed_rdd(ctx: Any, records: Records, form: Optional[str] = None) -> RDD:
+    """An RDD of records whose types are known; `form` is what workers call them."""
+    data = Dataset(records, form or records.form())
+    made = RDD(ctx, lambda: data)
+    made._made, made._records = data, records
+    return made
+
+
+for _name in dir(RDD):
+    if not _name.startswith("_"):
+        setattr(RDD, underscored(_name), getattr(RDD, _name))
