@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Optional
 
 from . import _task
+from ._engine import LIBRARY
 
 _P = ctypes.c_void_p
 _U64 = ctypes.c_uint64
@@ -65,7 +66,6 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "glint_columns_encode": (ctypes.c_int, [_P, _U64, _U64, ctypes.POINTER(_P),
                                             ctypes.POINTER(_U64), _P]),
 }
-LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "libglint.so")
 _library: Optional[Any] = None
 
 

@@ -5,7 +5,6 @@ take the address of a constant, so functions are declared without const."""
 from __future__ import annotations
 
 import os
-import pathlib
 import threading
 from typing import Any, Optional
 
@@ -261,7 +260,7 @@ extern struct glint_function GLINT_PARTITION_IN_KEY;
 """
 
 
-LIBRARY = str(pathlib.Path(__file__).parent / "lib" / "libglint.so")
+LIBRARY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib", "libglint.so")
 
 _lock = threading.Lock()  # a child is forked without the thread that has it
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,

@@ -15,18 +15,20 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from .. import _alias, _functions
-from .._blocks import LIBRARY, Batch
 from .._context import Context, cstring, path_list
-from .._engine import engine
+from .._engine import LIBRARY, engine
 from .._errors import Error
 from .._records import Records
 from ._shipping import PACKAGE, Shipping, exception_of, pack_files, pack_program, version
 from .accumulators import add_from_task
 from .broadcast import Broadcast, Pickled
 from .errors import PicklingError, PythonException
+
+if TYPE_CHECKING:
+    from .._blocks import Batch
 
 PREFIX = "glint-python-"  # of directories
 NATIVE: Optional[str] = getattr(_functions.native, "__file__", None)
@@ -294,6 +296,8 @@ class Workers:
     def batches(self, data: Dataset) -> list[Batch]:
         """Those of an RDD of blocks, as an action."""
         ffi, lib = engine()
+        from .._blocks import Batch
+
         rows, record = ffi.new("struct glint_rows *"), ffi.new("struct glint_record *")
 
         def each() -> list[Batch]:
