@@ -219,7 +219,9 @@ static bool put_float(uint8_t **at, double value, bool f32)
         *at = cell_put_decimal(*at, 0, 1);
         return true;
     }
-    if (!(size >= least && size < powers[digits])) return false;
+    if (!isfinite(value)) *at = cell_put_f64(*at, value);
+    if (!isfinite(value)) return true;
+    if (size < least || size >= powers[digits]) return false;
     for (int i = 1; i <= digits; i++) {
         const double scaled = rint(size * powers[i]);
         if (scaled >= powers[digits]) return false;

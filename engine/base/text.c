@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 bool text_format(char *out, size_t capacity, const char *format, ...)
@@ -301,6 +302,22 @@ static bool parse_short_decimal(const uint8_t *data, uint64_t size, double *out)
 bool text_parse_f64(const uint8_t *data, uint64_t size, double *out)
 {
     return parse_short_decimal(data, size, out) || number_parse_f64((const char *)data, size, out);
+}
+
+static bool equals_any_case(const uint8_t *data, uint64_t size, const char *word)
+{
+    return size == strlen(word) && strncasecmp((const char *)data, word, size) == 0;
+}
+
+bool text_parse_f64_word(const uint8_t *data, uint64_t size, double *out)
+{
+    const bool negative = size > 0 && data[0] == '-';
+    const uint64_t sign = size > 0 && (negative || data[0] == '+');
+    *out = (double)NAN;
+    if (equals_any_case(data, size, "nan")) return true;
+    *out = negative ? -(double)INFINITY : (double)INFINITY;
+    return equals_any_case(data + sign, size - sign, "inf") ||
+           equals_any_case(data + sign, size - sign, "infinity");
 }
 
 bool text_parse_bytes(const char *text, uint64_t *out)

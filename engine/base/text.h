@@ -40,6 +40,9 @@ static inline int text_hex_digit(uint8_t c)
  * Spaces, hex, nan and inf are not accepted. */
 bool text_parse_i64(const uint8_t *data, uint64_t size, int64_t *out);
 bool text_parse_f64(const uint8_t *data, uint64_t size, double *out);
+/* Parses nan, and inf or infinity with or without a sign, in any case: what Python, Java and
+ * databases write. Returns false if the text is none of these. */
+bool text_parse_f64_word(const uint8_t *data, uint64_t size, double *out);
 /* Parses a size with an optional binary unit: 4096, 64K, 64KiB, 1.5G. */
 bool text_parse_bytes(const char *text, uint64_t *out);
 /* Formats a size: 1.5 GiB, 12.0 KiB, 7 B. */

@@ -122,23 +122,6 @@ static const char *put_integer(const struct arrow_field *f, struct glint_slice t
     return NULL;
 }
 
-static bool parse_float(struct glint_slice text, double *out)
-{
-    static const struct {
-        const char *text;
-        double value;
-    } special[] = {{"nan", (double)NAN}, {"inf", (double)INFINITY}, {"-inf", -(double)INFINITY}};
-    if (text_parse_f64(text.data, text.size, out)) return true;
-    for (size_t i = 0; i < sizeof special / sizeof special[0]; i++) {
-        if (text.size != strlen(special[i].text) ||
-            memcmp(text.data, special[i].text, text.size) != 0)
-            continue;
-        *out = special[i].value;
-        return true;
-    }
-    return false;
-}
-
 /* The nearest half, ties to even; values beyond the largest become infinite. */
 static uint16_t half_of_double(double value)
 {
@@ -156,7 +139,9 @@ static uint16_t half_of_double(double value)
 static const char *put_float(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
 {
     double value;
-    if (!parse_float(text, &value)) return "it is not a number";
+    if (!text_parse_f64(text.data, text.size, &value) &&
+        !text_parse_f64_word(text.data, text.size, &value))
+        return "it is not a number";
     /* The shortest text of a float or a half, read as a double, is nearest to it. */
     if (f->type == ARROW_F16) {
         const uint16_t half = half_of_double(value);

@@ -213,8 +213,9 @@ int glint_bad_value(struct glint_task *task, struct glint_slice row, const char 
     if (r == 0 || task->error.code != GLINT_OK) return r == 0 ? 0 : task->error.code;
     const struct glint_slice input = row_in_input(task, row);
     const struct glint_origin *o = task->origin;
-    const bool is_json = o != NULL && o->piece != NULL && o->piece->json.data != NULL;
-    if (code == GLINT_E_BAD_ROW && !is_json)
+    const bool delimited = o == NULL || o->piece == NULL ||
+                           (o->piece->json.data == NULL && o->piece->format == 0);
+    if (code == GLINT_E_BAD_ROW && delimited)
         better = hint_of_value(task_row_is_first(task, row.data), value);
     if (better != NULL) hint = better;
     task_describe_row_location(task, row.data, location, sizeof location);

@@ -16,9 +16,10 @@ static struct number make_exact_number(__int128 units, int decimals)
         .low = (uint64_t)units, .high = (int64_t)(units >> 64), .decimals = (int8_t)decimals};
 }
 
-static const char *set_inexact_number(double value, struct number *out)
+/* `finite`: so are the operands, and the result has to be. */
+static const char *set_inexact_number(double value, bool finite, struct number *out)
 {
-    if (!isfinite(value)) return double_too_large;
+    if (finite && !isfinite(value)) return double_too_large;
     *out = (struct number){.decimals = NUMBER_INEXACT};
     out->f64 = value + 0.0; /* -0.0 becomes 0.0 */
     return NULL;
@@ -78,12 +79,15 @@ const char *number_calculate(enum arithmetic operation, const struct number *a,
         if (a->decimals == 0 && b->decimals == 0) return integer_too_large;
     }
     const double x = number_f64(a), y = number_f64(b);
+    const bool finite = isfinite(x) && isfinite(y);
     switch (operation) {
-    case ARITHMETIC_ADD: return set_inexact_number(x + y, out);
-    case ARITHMETIC_SUBTRACT: return set_inexact_number(x - y, out);
-    case ARITHMETIC_MULTIPLY: return set_inexact_number(x * y, out);
-    case ARITHMETIC_DIVIDE: return set_inexact_number(x / y, out);
-    default: assert(operation == ARITHMETIC_REMAINDER); return set_inexact_number(fmod(x, y), out);
+    case ARITHMETIC_ADD: return set_inexact_number(x + y, finite, out);
+    case ARITHMETIC_SUBTRACT: return set_inexact_number(x - y, finite, out);
+    case ARITHMETIC_MULTIPLY: return set_inexact_number(x * y, finite, out);
+    case ARITHMETIC_DIVIDE: return set_inexact_number(x / y, finite, out);
+    default:
+        assert(operation == ARITHMETIC_REMAINDER);
+        return set_inexact_number(fmod(x, y), finite, out);
     }
 }
 
@@ -98,6 +102,5 @@ struct number number_negate(struct number n)
 int number_compare_values(const struct number *a, const struct number *b)
 {
     if (a->decimals >= 0 && b->decimals >= 0) return number_compare(a, b);
-    const double x = number_f64(a), y = number_f64(b);
-    return (x > y) - (x < y);
+    return number_compare_f64(number_f64(a), number_f64(b));
 }

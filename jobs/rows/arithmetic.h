@@ -15,11 +15,11 @@ enum arithmetic {
 };
 
 /* Sets *out, which is neither operand. Returns NULL, or why there is no result (static): an integer
- * of more than 38 digits, a double beyond 1.8e308, or a divisor of zero. */
+ * of more than 38 digits, of finite numbers a double beyond 1.8e308, or a divisor of zero. */
 const char *number_calculate(enum arithmetic operation, const struct number *a,
                              const struct number *b, struct number *out);
 struct number number_negate(struct number n);
-/* The order of values: an exact number equals the double that is nearest to it. */
+/* The order of values: an exact number equals the double that is nearest to it; NaN is last. */
 int number_compare_values(const struct number *a, const struct number *b);
 
 #endif

@@ -50,12 +50,33 @@ static struct glint_slice column_names_of_table(struct table *t)
     return t->names;
 }
 
+#define LETTERS_HINT_BYTES 96
+
+/* What may follow the colon of an item. */
+static const char *letters_hint(const char *letters, char *out)
+{
+    static const char *const meanings[] = {"n (numeric)", "r (reverse)", "t (as text)"};
+    size_t size = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof meanings / sizeof meanings[0]; i++) {
+        if (strchr(letters, meanings[i][0]) == NULL) continue;
+        const char *before = size == 0 ? "after a colon there may be " : ", ";
+        text_format(out + size, LETTERS_HINT_BYTES - size, "%s%s", before, meanings[i]);
+        size = strlen(out);
+    }
+    assert(size > 0);
+    text_format(out + size, LETTERS_HINT_BYTES - size, ", as in 2:%c", letters[0]);
+    return out;
+}
+
 static int unknown_name(struct table *t, const char *option, const char *letters,
                         struct glint_slice name, uint32_t found)
 {
-    char names[HEADER_NAMES_BYTES];
+    char names[HEADER_NAMES_BYTES], after_colon[LETTERS_HINT_BYTES];
     const bool colon = letters[0] != '\0' && memchr(name.data, ':', name.size) != NULL;
-    const char *hint = colon ? "after a colon there may be n (numeric) and r (reverse), as in 2:nr"
+    const char *hint = colon ? letters_hint(letters, after_colon)
+                       : t->csv == FIELDS_COLUMNS
+                           ? "use one of these names, or the number of the column"
                        : t->header
                            ? "see --delimiter, or use the number of the column"
                            : "use a number, from 1, or --header and a name of the first line";
@@ -272,6 +293,7 @@ static enum column_values type_of_format(const char *type)
     if (strcmp(type, "b") == 0) return VALUES_BOOLEANS;
     if (strncmp(type, "d:", 2) == 0) return VALUES_NUMBERS;
     if (strncmp(type, "tD", 2) == 0) return VALUES_NUMBERS; /* durations */
+    if (strncmp(type, "tt", 2) == 0) return VALUES_TIMES_OF_DAY;
     return strncmp(type, "td", 2) == 0 || strncmp(type, "ts", 2) == 0 ? VALUES_TIMES : VALUES_TEXTS;
 }
 
@@ -410,7 +432,7 @@ static struct glint_slice json_path_shown(struct glint_slice path)
     return (struct glint_slice){path.data + value, path.size - value};
 }
 
-static void label_of_column(const struct table *t, uint32_t number, char *out)
+void columns_label_of(const struct table *t, uint32_t number, char *out)
 {
     if (number == COLUMNS_LINE)
         text_format(out, COLUMN_LABEL_BYTES, "the row");
@@ -459,7 +481,7 @@ void columns_args(struct glint_args *args, const struct table *t, const struct c
     glint_args_bytes(args, "letters", c->letters, c->count);
     nulls_args(args, &t->nulls);
     char labels[COLUMNS_MAX][COLUMN_LABEL_BYTES] = {{0}};
-    for (uint32_t i = 0; i < c->count; i++) label_of_column(t, c->number[i], labels[i]);
+    for (uint32_t i = 0; i < c->count; i++) columns_label_of(t, c->number[i], labels[i]);
     glint_args_bytes(args, "labels", labels, c->count * sizeof labels[0]);
     parts_args(args, t);
 }

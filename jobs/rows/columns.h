@@ -98,6 +98,7 @@ enum column_values {
     VALUES_UNKNOWN,
     VALUES_NUMBERS,
     VALUES_TIMES, /* these and the next ones are compared as texts */
+    VALUES_TIMES_OF_DAY,
     VALUES_BOOLEANS,
     VALUES_TEXTS
 };
@@ -128,6 +129,7 @@ void columns_add_whole_line(struct columns *c);
 /* How messages name a column: "column 50 (c50)", or its path in JSON. */
 #define COLUMN_LABEL_BYTES 128
 void columns_label(struct glint_slice names, uint8_t delimiter, uint32_t number, char *out);
+void columns_label_of(const struct table *t, uint32_t number, char *out);
 /* Arguments for columns_open. */
 void columns_args(struct glint_args *args, const struct table *t, const struct columns *c);
 

@@ -37,6 +37,7 @@ bool expression_parse_value(enum expression_type type, struct glint_slice text,
     }
     if (type == EXPRESSION_NUMBER) return number_parse(text, &out->number);
     if (type == EXPRESSION_TIME) return timestamp_parse(text, &out->time);
+    if (type == EXPRESSION_TIME_OF_DAY) return timestamp_parse_time_of_day(text, &out->time);
     assert(type == EXPRESSION_BOOLEAN);
     out->boolean = equals_word_any_case(text, "true");
     return out->boolean || equals_word_any_case(text, "false");
@@ -45,6 +46,8 @@ bool expression_parse_value(enum expression_type type, struct glint_slice text,
 static const char *expression_value_problem(enum expression_type type, struct glint_slice field)
 {
     if (type == EXPRESSION_NUMBER) return number_problem(field);
+    if (type == EXPRESSION_TIME_OF_DAY)
+        return "a column that is compared with a time of day has none, such as 12:00:00";
     return type == EXPRESSION_TIME ? "a column that is compared with a time has no ISO 8601 time"
                                    : "a condition is neither true nor false";
 }
@@ -76,7 +79,8 @@ uint32_t expression_compare(const struct expression_value *a, const struct expre
     case EXPRESSION_BOOLEAN: r = (int)a->boolean - (int)b->boolean; break;
     case EXPRESSION_TEXT: r = compare_texts(a->text, b->text); break;
     case EXPRESSION_NUMBER: r = number_compare_values(&a->number, &b->number); break;
-    case EXPRESSION_TIME: r = timestamp_compare(&a->time, &b->time); break;
+    case EXPRESSION_TIME:
+    case EXPRESSION_TIME_OF_DAY: r = timestamp_compare(&a->time, &b->time); break;
     default: return 0;
     }
     return r < 0 ? EXPRESSION_LESS : r > 0 ? EXPRESSION_GREATER : EXPRESSION_EQUAL;

@@ -18,7 +18,8 @@ enum expression_type {
     EXPRESSION_BOOLEAN,
     EXPRESSION_TEXT,
     EXPRESSION_NUMBER,
-    EXPRESSION_TIME, /* a date is a time, too */
+    EXPRESSION_TIME,        /* a date is a time, too */
+    EXPRESSION_TIME_OF_DAY, /* as a time of 1970-01-01 */
     EXPRESSION_ANY   /* a field of text, until something decides; driver only */
 };
 

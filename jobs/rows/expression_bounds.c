@@ -77,13 +77,15 @@ static struct value_set column_values(struct row_group_test *t, const struct exp
     /* Of equal bounds all values are known, and what they are as another type. */
     const bool one = b.known && b.min.size == b.max.size &&
                      (b.min.size == 0 || memcmp(b.min.data, b.max.data, b.min.size) == 0);
-    const bool same = b.type == bounds_of_type(set.type);
+    const bool same = b.type == bounds_of_type(set.type) ||
+                      (b.type == GLINT_BOUNDS_FLOAT && set.type == EXPRESSION_NUMBER);
     const bool ordered = b.type == GLINT_BOUNDS_TIME && set.type == EXPRESSION_TEXT && b.known &&
                          are_texts_of_times_ordered(&b);
     if (same || ordered || one) set_range(&set, &b);
-    /* All integers and decimals are numbers; all texts are texts. Times may be of years that have
-     * no form, unless both bounds have one. */
-    if (set.type == EXPRESSION_TIME) t->may_be_bad |= !set.ranged;
+    /* All integers, decimals and floats are numbers; all texts are texts. Times may be of years
+     * that have no form, unless both bounds have one. */
+    if (set.type == EXPRESSION_TIME || set.type == EXPRESSION_TIME_OF_DAY)
+        t->may_be_bad |= !set.ranged;
     if (set.type == EXPRESSION_NUMBER || set.type == EXPRESSION_BOOLEAN)
         t->may_be_bad |= !same && !set.ranged;
     if (set.type == EXPRESSION_BOOLEAN) {

@@ -258,7 +258,8 @@ static void skip_to_here(struct expression_source *s, uint64_t offset)
 
 static const char *expression_type_name(enum expression_type type)
 {
-    static const char *const names[] = {"null", "a condition", "a text", "a number", "a time"};
+    static const char *const names[] = {"null", "a condition", "a text", "a number", "a time",
+                                        "a time of day"};
     return type < EXPRESSION_ANY ? names[type] : "a column";
 }
 
@@ -323,13 +324,32 @@ static void unify_operand_types(struct expression_source *s, struct operand *a, 
 
 /* ---- Literals */
 
-/* NUMBER, TEXT, DATE '...', TIMESTAMP '...', TRUE, FALSE, NULL. Sets *out_text to what the constant
- * is in instructions. Returns false, and reads nothing, if the next token is no literal. */
+/* Reads the text after DATE, TIME or TIMESTAMP. */
+static enum expression_type read_time_literal(struct expression_source *s,
+                                              const struct expression_token *first,
+                                              struct glint_slice *out_text)
+{
+    struct timestamp value;
+    *out_text = s->token.text;
+    if (first->text.size == strlen("DATE") && (first->text.data[0] | 0x20) == 'd') {
+        if (!timestamp_parse_date(*out_text, &value)) expression_fail(s, "a date is YYYY-MM-DD");
+    } else if (first->text.size == strlen("TIME")) {
+        if (!timestamp_parse_time_of_day(*out_text, &value))
+            expression_fail(s, "a time of day is HH:MM:SS, with a fraction");
+        return EXPRESSION_TIME_OF_DAY;
+    } else if (!timestamp_parse(*out_text, &value)) {
+        expression_fail(s, "a timestamp is YYYY-MM-DD HH:MM:SS, with a fraction, Z or an offset");
+    }
+    return EXPRESSION_TIME;
+}
+
+/* NUMBER, TEXT, DATE '...', TIME '...', TIMESTAMP '...', TRUE, FALSE, NULL. Sets *out_text to what
+ * the constant is in instructions. Returns false, and reads nothing, if the next token is no
+ * literal. */
 static bool read_literal(struct expression_source *s, enum expression_type *out_type,
                          struct glint_slice *out_text)
 {
     const struct expression_token first = s->token;
-    const bool date = expression_token_is(s, "DATE"), time = expression_token_is(s, "TIMESTAMP");
     *out_text = first.text;
     if (first.kind == EXPRESSION_TOKEN_NUMBER)
         *out_type = EXPRESSION_NUMBER;
@@ -339,9 +359,9 @@ static bool read_literal(struct expression_source *s, enum expression_type *out_
         *out_type = EXPRESSION_BOOLEAN;
     else if (expression_token_is(s, "NULL"))
         *out_type = EXPRESSION_NULL;
-    else if (date || time) {
+    else if (expression_token_is(s, "DATE") || expression_token_is(s, "TIME") ||
+             expression_token_is(s, "TIMESTAMP")) {
         const uint64_t at = s->at;
-        struct timestamp value;
         expression_next_token(s);
         if (s->token.kind != EXPRESSION_TOKEN_TEXT) { /* a column of this name */
             if (s->failed != 0) return false;
@@ -349,12 +369,7 @@ static bool read_literal(struct expression_source *s, enum expression_type *out_
             s->at = at;
             return false;
         }
-        *out_type = EXPRESSION_TIME;
-        *out_text = s->token.text;
-        if (date ? !timestamp_parse_date(*out_text, &value) : !timestamp_parse(*out_text, &value))
-            expression_fail(s, date ? "a date is YYYY-MM-DD"
-                                    : "a timestamp is YYYY-MM-DD HH:MM:SS, with a fraction, Z or "
-                                      "an offset");
+        *out_type = read_time_literal(s, &first, out_text);
     } else
         return false;
     if (*out_type == EXPRESSION_NULL) *out_text = (struct glint_slice){(const uint8_t *)"", 0};

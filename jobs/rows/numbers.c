@@ -13,6 +13,7 @@
 #include "jobs/rows/exact_sum.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum {
     SHORT_DIGITS_MAX = 18, /* always fit 64 bits, and a chunk of a key */
@@ -125,8 +126,11 @@ static bool parse_exact(struct glint_slice text, struct number *out)
 __attribute__((noinline)) static bool parse_long(struct glint_slice text, struct number *out)
 {
     double f64;
-    if (!glint_parse_f64(text, &f64)) return false;
-    if (parse_exact(text, out)) return true;
+    if (glint_parse_f64(text, &f64)) {
+        if (parse_exact(text, out)) return true;
+    } else if (!text_parse_f64_word(text.data, text.size, &f64)) {
+        return false;
+    }
     out->f64 = f64 + 0.0; /* -0.0 becomes 0.0 */
     out->decimals = NUMBER_INEXACT;
     return true;
@@ -203,18 +207,11 @@ static uint32_t put_key_exponent(int64_t exponent, uint8_t *out)
 /* Before and behind all numbers. Returns 0 if the text is none of these. */
 static uint32_t infinite_key(struct glint_slice text, uint8_t *out)
 {
-    static const struct {
-        const char *text;
-        uint8_t key[2];
-    } keys[] = {
-        {"-inf", {(uint8_t)~KEY_HIGHER, 0x00}}, {"inf", {0xff, 0x00}}, {"nan", {0xff, 0x01}}};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (text.size != strlen(keys[i].text) || memcmp(text.data, keys[i].text, text.size) != 0)
-            continue;
-        memcpy(out, keys[i].key, sizeof keys[i].key);
-        return sizeof keys[i].key;
-    }
-    return 0;
+    double value;
+    if (!text_parse_f64_word(text.data, text.size, &value)) return 0;
+    out[0] = value < 0 ? (uint8_t)~KEY_HIGHER : 0xff;
+    out[1] = (uint8_t)(isnan(value) != 0);
+    return 2;
 }
 
 __attribute__((noinline)) static uint32_t long_key(struct glint_slice text, uint8_t *out)
@@ -324,9 +321,8 @@ int number_compare_mixed(const struct number *a, const struct number *b)
 {
     assert(a->decimals != NUMBER_NONE && b->decimals != NUMBER_NONE);
     if (a->decimals >= 0 && b->decimals >= 0) return compare_exact(a, b);
-    const double x = number_f64(a), y = number_f64(b);
-    if (x != y) return x < y ? -1 : 1;
-    if (a->decimals < 0 && b->decimals < 0) return 0;
+    const int order = number_compare_f64(number_f64(a), number_f64(b));
+    if (order != 0 || (a->decimals < 0 && b->decimals < 0)) return order;
     uint8_t p[NUMBER_KEY_MAX + NUMBER_FORMAT_MAX], q[sizeof p];
     const uint32_t m = number_key_of_text(a, p), n = number_key_of_text(b, q);
     const int r = memcmp(p, q, m < n ? m : n);

@@ -21,13 +21,14 @@ struct __attribute__((packed)) number {
             uint64_t low;
             int64_t high;
         };          /* the value is (high * 2^64 + low) / 10^decimals */
-        double f64; /* NUMBER_INEXACT: the nearest double; never -0.0 */
+        double f64; /* NUMBER_INEXACT: the nearest double; never -0.0; also inf and NaN */
     };
     int8_t decimals; /* 0: an integer; up to NUMBER_DIGITS_MAX; NUMBER_INEXACT: it has an exponent
                         or too many digits; NUMBER_NONE: no number, for callers */
 };
 
-/* Accepts what glint_parse_f64 accepts: no spaces, hex, inf or nan. Returns false otherwise. */
+/* Accepts what glint_parse_f64 accepts, no spaces and no hex, and in any case nan, and inf and
+ * infinity with or without a sign, which no large number becomes. Returns false otherwise. */
 bool number_parse(struct glint_slice text, struct number *out);
 /* Why number_parse and number_key do not accept a text, for columns_bad_value. */
 const char *number_problem(struct glint_slice text);
@@ -53,6 +54,13 @@ bool number_take(struct glint_slice *rest, struct number *out);
 /* The nearest double. */
 double number_f64(const struct number *n);
 
+/* The order of doubles: NaN equals itself, and is the greatest. */
+static inline int number_compare_f64(double x, double y)
+{
+    const int order = (x > y) - (x < y);
+    return order != 0 || x == y ? order : (x != x) - (y != y);
+}
+
 int number_compare_mixed(const struct number *a, const struct number *b);
 
 /* A negative, zero or positive number: the order of what number_format writes, as number_key
@@ -66,8 +74,7 @@ static inline int number_compare(const struct number *a, const struct number *b)
 
 /* Writes bytes whose bytewise order is that of the numbers, whatever number of digits they have:
  * equal bytes are equal numbers, and none are the beginning of others. Returns their size, at most
- * NUMBER_KEY_MAX + text.size, or 0 if the text is no number. Also of -inf, inf, and nan, which is
- * the greatest. */
+ * NUMBER_KEY_MAX + text.size, or 0 if the text is no number. */
 uint32_t number_key(struct glint_slice text, uint8_t *out);
 
 /* All digits of an exact number, others like Python's repr; returns the length. `out` has

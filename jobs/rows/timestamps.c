@@ -89,17 +89,29 @@ static bool cut_timestamp_offset(struct glint_slice *text, struct timestamp *out
     return true;
 }
 
-bool timestamp_parse(struct glint_slice text, struct timestamp *out)
+/* Adds HH:MM, and seconds and a fraction if they are there. */
+static bool cut_time_of_day(struct glint_slice *text, struct timestamp *out)
 {
     int64_t hours, minutes;
+    if (!cut_timestamp_digits(text, 2, &hours) || !cut_timestamp_byte(text, ':') ||
+        !cut_timestamp_digits(text, 2, &minutes) || hours > 23 || minutes > 59)
+        return false;
+    out->seconds += hours * HOUR_SECONDS + minutes * 60;
+    return cut_timestamp_seconds(text, out);
+}
+
+bool timestamp_parse(struct glint_slice text, struct timestamp *out)
+{
     if (!cut_timestamp_date(&text, out)) return false;
     if (text.size == 0) return true;
     if (!cut_timestamp_byte(&text, 'T') && !cut_timestamp_byte(&text, ' ')) return false;
-    if (!cut_timestamp_digits(&text, 2, &hours) || !cut_timestamp_byte(&text, ':') ||
-        !cut_timestamp_digits(&text, 2, &minutes) || hours > 23 || minutes > 59)
-        return false;
-    out->seconds += hours * HOUR_SECONDS + minutes * 60;
-    return cut_timestamp_seconds(&text, out) && cut_timestamp_offset(&text, out) && text.size == 0;
+    return cut_time_of_day(&text, out) && cut_timestamp_offset(&text, out) && text.size == 0;
+}
+
+bool timestamp_parse_time_of_day(struct glint_slice text, struct timestamp *out)
+{
+    *out = (struct timestamp){.seconds = 0};
+    return cut_time_of_day(&text, out) && text.size == 0;
 }
 
 bool timestamp_parse_date(struct glint_slice text, struct timestamp *out)

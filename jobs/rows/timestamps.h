@@ -17,6 +17,8 @@ struct timestamp {
 bool timestamp_parse(struct glint_slice text, struct timestamp *out);
 /* The same, of a date without a time. */
 bool timestamp_parse_date(struct glint_slice text, struct timestamp *out);
+/* HH:MM, perhaps with :SS and a fraction, as a time of 1970-01-01. */
+bool timestamp_parse_time_of_day(struct glint_slice text, struct timestamp *out);
 
 static inline int timestamp_compare(const struct timestamp *a, const struct timestamp *b)
 {

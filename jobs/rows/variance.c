@@ -13,6 +13,11 @@ enum { LIMBS = 6 }; /* n * sum of squares: 76 digits, twice 63 bits */
 static void merge_doubles(struct variance *v, int64_t count, double mean, double differences)
 {
     if (count == 0) return;
+    if (!isfinite(v->differences) || !isfinite(differences)) { /* NaN, or inf, stays */
+        v->differences += differences;
+        v->inexact += count;
+        return;
+    }
     if (v->inexact == 0) { /* the square of delta may be inf, times 0 */
         v->inexact = count;
         v->mean = mean;
@@ -33,7 +38,8 @@ void variance_add(struct variance *v, const struct number *n)
                        number_calculate(ARITHMETIC_MULTIPLY, n, n, &square) == NULL &&
                        square.decimals >= 0;
     if (!exact) {
-        merge_doubles(v, 1, number_f64(n), 0);
+        const double value = number_f64(n);
+        merge_doubles(v, 1, value, isfinite(value) ? 0 : (double)NAN);
         return;
     }
     struct exact_sum sum = v->sum, squares = v->squares;

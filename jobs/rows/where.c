@@ -35,6 +35,7 @@ static int find_column(void *arg, enum expression_name kind, struct glint_slice 
     static const enum expression_type types[] = {[VALUES_UNKNOWN] = EXPRESSION_ANY,
                                                  [VALUES_NUMBERS] = EXPRESSION_NUMBER,
                                                  [VALUES_TIMES] = EXPRESSION_TIME,
+                                                 [VALUES_TIMES_OF_DAY] = EXPRESSION_TIME_OF_DAY,
                                                  [VALUES_BOOLEANS] = EXPRESSION_BOOLEAN,
                                                  [VALUES_TEXTS] = EXPRESSION_ANY};
     struct where_columns *w = arg;

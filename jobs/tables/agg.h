@@ -106,12 +106,13 @@ int agg_save(struct glint_rdd *rows, const struct table *t, const struct glint_j
 /* The numbers of a column. */
 struct __attribute__((packed)) agg_column {
     struct exact_sum exact;  /* of the exact numbers */
-    double inexact;          /* sum of the others; `scaled`: times AGG_INEXACT_SCALE */
+    double inexact;          /* sum of the others; `scaled`: times AGG_INEXACT_SCALE; finite unless
+                                one of them is not */
     int64_t values;          /* not empty */
     struct number min, max;  /* the first ones, of equal numbers */
     uint8_t rounded, scaled; /* 1: a number is not exact */
 };
-/* Sums of fewer than 2^63 doubles, times this, are finite. */
+/* Sums of fewer than 2^63 finite doubles, times this, are finite. */
 #define AGG_INEXACT_SCALE 0x1p-64
 
 /* Accumulators may come from another process. Returns 0, or a code if no task of agg made it. */

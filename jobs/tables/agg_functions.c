@@ -188,8 +188,8 @@ static int agg_line_init(struct glint_task *task, void *state)
     return e == 0 ? glint_arg_i64(task, "delimiter", &s->delimiter) : e;
 }
 
-/* The sum, rounded once unless a number is not exact, divided by `by`. Only the quotient must be
- * finite. */
+/* The sum, rounded once unless a number is not exact, divided by `by`. Of finite numbers only the
+ * quotient must be finite. */
 static double sum_quotient(const struct agg_column *c, double by)
 {
     const double scale = c->scaled ? AGG_INEXACT_SCALE : 1;
@@ -204,7 +204,7 @@ static size_t put_bytes(char *out, struct glint_slice bytes)
 
 static size_t put_double(char *out, double value)
 {
-    return isfinite(value) ? text_format_f64(out, value) : OUTPUT_OVERFLOW;
+    return isinf(value) ? OUTPUT_OVERFLOW : text_format_f64(out, value);
 }
 
 static size_t format_variance(char *out, const struct line_state *s, struct agg_output output,
@@ -230,7 +230,8 @@ static size_t format_number_output(char *out, const struct line_state *s, struct
     assert(output.kind == AGG_SUM);
     const struct exact_sum exact = c.exact;
     if (!c.rounded) return exact_sum_format(out, &exact);
-    return put_double(out, sum_quotient(&c, 1));
+    const double sum = sum_quotient(&c, 1);
+    return isfinite(c.inexact) ? put_double(out, sum) : text_format_f64(out, sum);
 }
 
 /* Formats one result. Returns its size or OUTPUT_OVERFLOW. */

@@ -228,7 +228,7 @@ static void parse_expression_item(struct select_plan *p, struct expression_sourc
     if (s->failed == 0 && p->json_values && is_column_item(s)) read_as_json(p, s, paths, columns);
     if (s->failed != 0) return;
     if (p->count < ITEMS_MAX) p->types[p->count] = (uint8_t)type;
-    if (type == EXPRESSION_TIME)
+    if (type == EXPRESSION_TIME || type == EXPRESSION_TIME_OF_DAY)
         expression_fail(s, "a time is no column: write it as a text, such as '2026-01-31'");
     if (type == EXPRESSION_TEXT && code[0] == EXPRESSION_PUSH &&
         !text_fits_row(&p->table, (struct glint_slice){code + EXPRESSION_HEAD_BYTES,

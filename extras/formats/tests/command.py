@@ -28,6 +28,12 @@ class Command(unittest.TestCase):
         self.assertEqual(run.returncode, code, run.stderr)
         return run.stdout, run.stderr
 
+    def submit(self, *arguments):
+        """The notes and the summary of a job without --quiet."""
+        return subprocess.run([GLINT, "submit", "--overwrite", *arguments], check=True,
+                              stderr=subprocess.PIPE, text=True,
+                              env=os.environ | {"HOME": self.directory}).stderr
+
     def parts(self, name):
         """The paths of all files of an output, sorted."""
         found = []

@@ -17,6 +17,7 @@ SEED = int(os.environ.get("GLINT_SEED", random.SystemRandom().randrange(1 << 32)
 CASES = int(os.environ.get("GLINT_CASES", "6"))
 TEXTS = ("a", "b", "", "\u00c4", "zz", "A", "a b", "x,y", '"q"', "10", "9", "\\N", "null",
          "e\u0301", "\U0001f600", " ")
+ODD = (float("nan"), float("inf"), float("-inf"), 1e300, 5e-324)
 
 
 def column(rng, count, nulls, value, kind):
@@ -37,7 +38,8 @@ def table(rng, count):
               pyarrow.int64()),
         "u": (lambda: rng.choice((rng.randint(0, 3), rng.randint(0, 2**64 - 1))),
               pyarrow.uint64()),
-        "f": (lambda: rng.choice((0.5, 0.0, 1.25, rng.uniform(-100, 100))), pyarrow.float64()),
+        "f": (lambda: rng.choice((0.5, 0.0, 1.25, rng.choice(ODD), *[rng.uniform(-100, 100)] * 4)),
+              pyarrow.float64()),
         "g": (lambda: rng.choice((0.5, 1.5, rng.uniform(-10, 10))), pyarrow.float32()),
         "m": (lambda: decimal.Decimal(rng.randint(-10**8, 10**8)).scaleb(-4),
               pyarrow.decimal128(18, 4)),

@@ -1,0 +1,135 @@
+"""Values of columns beside others: NaN and infinities in sums, orders and conditions, times of day,
+keys of joins whose types differ. Expected is what DuckDB and Spark give."""
+
+import datetime
+import decimal
+
+import pyarrow
+import pyarrow.parquet
+
+from command import Command
+
+NAN, INF = float("nan"), float("inf")
+FUNCTIONS = ("sum", "mean", "min", "max", "median", "stddev", "variance-pop")
+
+
+class Values(Command):
+    def write(self, name, **columns):
+        pyarrow.parquet.write_table(pyarrow.table(columns), self.path(name))
+        return self.path(name)
+
+    def agg(self, *arguments):
+        self.run_glint("agg", *arguments, self.path("out"))
+        return [[str(value) for value in row.values()] for row in self.table("out").to_pylist()]
+
+    def test_nan_and_infinities_in_agg(self):
+        options = [part for name in FUNCTIONS for part in (f"--{name}", "f")]
+        for kind in (pyarrow.float64(), pyarrow.float32(), pyarrow.float16()):
+            for values, expected in (
+                    ([1.0, NAN, None, 3.0], "nan nan 1.0 nan nan nan 3.0"),
+                    ([1.0, 2.0, INF], "inf inf 1.0 inf nan nan 2.0"),
+                    ([-INF, 1.0, 4.0], "-inf -inf -inf 4.0 nan nan 1.0"),
+                    ([INF, -INF], "nan nan -inf inf nan nan nan"),
+                    ([NAN, NAN], "nan nan nan nan nan nan nan"),
+                    ([0.5, 1.5], "2.0 1.0 0.5 1.5 0.25 0.7071067811865476 1.0")):
+                path = self.write("in", f=pyarrow.array(values, kind), k=["x"] * len(values))
+                for where in ([], ["--where", "k = 'x'"], ["--by", "k"]):
+                    found = self.agg(*options, *where, path)[0][-len(FUNCTIONS):]
+                    self.assertEqual(" ".join(found), expected, (kind, values, where))
+
+    def test_a_sum_of_finite_numbers_is_never_infinite(self):
+        path = self.write("in", f=[1.7e308, 1.7e308, -1.0])
+        self.assertEqual(self.agg("--mean", "f", path), [["1.1333333333333333e+308"]])
+        for function in ("sum", "variance", "stddev-pop"):
+            _, error = self.run_glint("agg", f"--{function}", "f", path, self.path("out"), code=65)
+            self.assertIn("E0504", error)
+
+    def test_quantiles_of_groups_with_nan(self):
+        path = self.write("in", f=[1.0, 3.0, INF, NAN])
+        self.assertEqual(self.agg("--quantile", "f", "--at", "0.25,0.6,1", path),
+                         [["2.5", "inf", "nan"]])
+        self.assertEqual(self.agg("--by", "f", "--count", path),
+                         [["1.0", "1"], ["3.0", "1"], ["inf", "1"], ["nan", "1"]])
+
+    def test_nan_and_infinities_in_conditions(self):
+        path = self.write("in", n=[0, 1, 2, 3, 4], f=[1.0, NAN, INF, -INF, None])
+        for condition, rows in (("f > 1", [1, 2]), ("f = 'nan'", [1]), ("f <> 'NaN'", [0, 2, 3]),
+                                ("f < 'inf'", [0, 3]), ("f = f", [0, 1, 2, 3]),
+                                ("f IN (1, 2)", [0]), ("f - f = 0", [0]), ("f * 2 > 1e300", [1, 2]),
+                                ("f <= '-Infinity'", [3]), ("f BETWEEN 0 AND 'inf'", [0, 2])):
+            self.run_glint("select", "--where", condition, path, self.path("out"))
+            self.assertEqual(self.table("out").column("n").to_pylist(), rows, condition)
+        self.run_glint("select", "--columns", "f * 2 AS f, -f AS g", path, self.path("out"))
+        self.assertEqual(str(self.table("out").to_pydict()),
+                         "{'f': [2.0, nan, inf, -inf, None], 'g': [-1.0, nan, -inf, inf, None]}")
+        _, error = self.run_glint("select", "--columns", "f * 1e308 * 1e308 AS f", path,
+                                  self.path("out"), code=65)
+        self.assertIn("larger than the largest double", error)
+
+    def test_row_groups_with_nan_are_read(self):
+        """Their bounds are those of the other values."""
+        table = pyarrow.table({"n": [1, 2, 3, 4], "f": [1.0, NAN, 3.0, 4.0]})
+        pyarrow.parquet.write_table(table, self.path("in"), row_group_size=2)
+        self.run_glint("select", "--where", "f > 100", self.path("in"), self.path("out"))
+        self.assertEqual(self.table("out").column("n").to_pylist(), [2])
+
+    def test_times_of_day_are_compared_by_value(self):
+        times = [datetime.time(9, 30), datetime.time(9, 30, 0, 500000), datetime.time(23, 59, 59)]
+        for kind in (pyarrow.time32("ms"), pyarrow.time64("us"), pyarrow.time64("ns")):
+            path = self.write("in", n=[0, 1, 2], t=pyarrow.array(times, kind))
+            for condition, rows in (("t = '09:30'", [0]), ("t <= '09:30'", [0]),
+                                    ("t = '09:30:00.50'", [1]), ("t > TIME '09:30'", [1, 2]),
+                                    ("t IN ('09:30:00.0', '23:59:59.000')", [0, 2]),
+                                    ("t BETWEEN '09:30:00.000' AND '09:31'", [0, 1])):
+                self.run_glint("select", "--where", condition, path, self.path("out"))
+                self.assertEqual(self.table("out").column("n").to_pylist(), rows, condition)
+        for condition, problem in (("t = 'noon'", "a time of day cannot be compared with a text"),
+                                   ("t > 5", "a time of day cannot be compared with a number"),
+                                   ("t = TIME '24:00'", "a time of day is HH:MM:SS")):
+            _, error = self.run_glint("select", "--where", condition, path, self.path("out"),
+                                      code=64)
+            self.assertIn(problem, error)
+
+    def join(self, key, method, left, right):
+        _, error = self.run_glint("join", "--key-column", key, "--method", method, left, right,
+                                  self.path("out"))
+        out = self.table("out")
+        return error, sorted(zip(out.column("n").to_pylist(), out.column("n_right").to_pylist()))
+
+    def test_keys_of_joins_are_compared_by_value(self):
+        day, at = datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31)
+        utc = pyarrow.timestamp("us", "UTC")
+        money = [decimal.Decimal(text) for text in ("1.00", "2.50", "-3.00")]
+        array = pyarrow.array
+        for left, right, pairs in (
+                (array([1, 2, None, 2**53 + 1]), array([1.0, 2.5, None, 2.0**53]),
+                 [(0, 0), (3, 3)]),
+                (array([1, 2, -3]), array(money), [(0, 0), (2, 2)]),
+                (array([1.0, 2.5, NAN]), array(money), [(0, 0), (1, 1)]),
+                (array(money, pyarrow.decimal128(9, 3)), array(money), [(0, 0), (1, 1), (2, 2)]),
+                (array([0.1, 0.5, NAN, INF, -0.0]),
+                 array([0.1, 0.5, NAN, INF, 0.0], pyarrow.float32()),
+                 [(1, 1), (2, 2), (3, 3), (4, 4)]),
+                (array([0.1, 0.5]), array([0.1, 0.5], pyarrow.float16()), [(1, 1)]),
+                (array([2**53 + 1, 5], pyarrow.uint64()), array([2**53, 5]), [(1, 1)]),
+                (array([2**53 + 1, 5]), array([decimal.Decimal(2**53), 5]), [(1, 1)]),
+                (array([day, None]), array([at, at.replace(hour=1)]), [(0, 0)]),
+                (array([at]), array([at], utc), [(0, 0)])):
+            for name, keys in (("left", left), ("right", right)):
+                self.write(name, k=keys, t=["x"] * len(keys), n=list(range(len(keys))))
+            for key in ("k", "t,k", "k,t"):
+                for method in ("shuffle", "broadcast", "bloom"):
+                    error, found = self.join(key, method, self.path("left"), self.path("right"))
+                    self.assertEqual(found, pairs, (left.type, right.type, key, method))
+                    self.assertNotIn("as texts", error)
+
+    def test_texts_beside_other_keys_have_a_note(self):
+        strings = self.write("strings", k=["1", "02"], n=[0, 1])
+        for keys, kind in ((pyarrow.array([1, 2]), "int64"), (pyarrow.array([1.0, 2.0]), "double"),
+                           (pyarrow.array([decimal.Decimal(1)] * 2), "decimal(1,0)"),
+                           (pyarrow.array([datetime.date(2026, 1, 31)] * 2), "date"),
+                           (pyarrow.array([1, 2], pyarrow.duration("s")), "duration")):
+            other = self.write("other", k=keys, n=[0, 1])
+            run = self.submit("join", "--key-column", "k", other, strings, self.path("out"))
+            self.assertIn(f"keys are compared as texts: LEFT's column 1 (k) is {kind}, RIGHT's "
+                          "column 1 (k) string", run)
