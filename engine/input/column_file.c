@@ -105,10 +105,21 @@ int column_file_set_error(struct column_file *f, const struct format_error *e)
     if (e->piece >= 0)
         text_format(where, sizeof where, "%s %" PRId64 ": ",
                     piece->format == FORMAT_PARQUET ? "row group" : "batch", e->piece);
-    const bool unsupported = e->kind == FORMAT_ERROR_UNSUPPORTED;
-    return error_set(f->error, unsupported ? GLINT_E_INPUT_FORMAT : GLINT_E_INPUT_DAMAGED,
-                     unsupported ? NULL : "write the file again, or leave it out", "%s: %s%s",
-                     piece->path, where, e->message);
+    switch (e->kind) {
+    case FORMAT_ERROR_MEMORY:
+        return error_set(f->error, GLINT_E_MEMORY_LIMIT, "raise --memory", "%s: %s%s", piece->path,
+                         where, e->message);
+    case FORMAT_ERROR_UNSUPPORTED:
+        return error_set(f->error, GLINT_E_INPUT_FORMAT,
+                         "choose other columns, or write the file again in a form that glint reads",
+                         "%s: %s%s", piece->path, where, e->message);
+    case FORMAT_ERROR_INTERNAL:
+        return error_set(f->error, GLINT_E_INPUT_DAMAGED, "write the file again, or leave it out",
+                         "%s: %sthe library of formats failed: %s", piece->path, where, e->message);
+    default:
+        return error_set(f->error, GLINT_E_INPUT_DAMAGED, "write the file again, or leave it out",
+                         "%s: %s%s", piece->path, where, e->message);
+    }
 }
 
 static int read_schema(struct column_file *f, struct arena *arena)

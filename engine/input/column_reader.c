@@ -363,7 +363,8 @@ static int open_group(struct column_reader *r)
                                      .columns = r->numbers,
                                      .dictionary = r->dictionary,
                                      .batch_rows = r->array_rows,
-                                     .read_ahead = READ_AHEAD_BYTES};
+                                     .read_ahead = READ_AHEAD_BYTES,
+                                     .memory = r->task->options->memory_bytes};
     r->group++;
     if (r->file.library->read(r->file.file, &read, &r->stream, &e) != 0) {
         r->stream.release = NULL;

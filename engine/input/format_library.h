@@ -50,7 +50,7 @@ struct ArrowArrayStream {
 #endif
 
 /* Changes when a struct or the meaning of a function below does. */
-#define FORMAT_LIBRARY_ABI 3
+#define FORMAT_LIBRARY_ABI 4
 
 enum format_kind {
     FORMAT_PARQUET = 1,
@@ -66,6 +66,7 @@ enum format_error_kind {
     FORMAT_ERROR_UNSUPPORTED, /* a valid file that the library cannot read, such as an encrypted
                                * one, or a type that it cannot write */
     FORMAT_ERROR_INTERNAL,    /* a panic of the library */
+    FORMAT_ERROR_MEMORY,      /* more is needed than the caller allows */
 };
 
 /* Why a call failed. */
@@ -122,6 +123,7 @@ struct format_read {
                                 * one in all pages that are read; NULL: none */
     uint32_t batch_rows;       /* of each array, at most; > 0 */
     uint32_t read_ahead;       /* bytes of a column that are read at once, about; > 0 */
+    uint64_t memory; /* of the caller; what is compressed into fewer bytes may need more */
 };
 
 enum format_compression {
@@ -197,7 +199,7 @@ typedef const struct format_library *(*format_library_entry)(void);
 static_assert(sizeof(struct format_error) == 16 + 1024, "struct format_error: an ABI");
 static_assert(sizeof(struct format_piece) == 4 * 8, "struct format_piece: an ABI");
 static_assert(sizeof(struct format_bloom_filter) == 2 * 8, "struct format_bloom_filter: an ABI");
-static_assert(sizeof(struct format_read) == 4 * 8, "struct format_read: an ABI");
+static_assert(sizeof(struct format_read) == 5 * 8, "struct format_read: an ABI");
 static_assert(sizeof(struct format_write) == 6 * 8, "struct format_write: an ABI");
 
 #endif

@@ -108,7 +108,7 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
         table_key_columns(&j->tables[side], &j->keys[side], 0, j->keys[side].count);
     }
     const uint32_t left = j->keys[JOIN_SIDE_LEFT].count, right = j->keys[JOIN_SIDE_RIGHT].count;
-    if (left == right) return 0;
+    if (left == right) return join_choose_key_kinds(j);
     return glint_abort(j->g, GLINT_E_BAD_VALUE,
                        "list the columns of both keys in the same order, as in a,b and x,y",
                        "the left side's key has %u column%s, the right side's %u", left,
@@ -188,7 +188,7 @@ struct glint_args *join_function_args(const struct join *j, enum join_side side)
     else
         columns_args(args, &j->tables[side], &j->keys[side]);
     glint_args_i64(args, "key_columns", j->keys[side].count);
-    glint_args_i64(args, "ints", j->ints);
+    glint_args_bytes(args, "kinds", j->kinds[side], j->keys[side].count);
     glint_args_i64(args, "type", j->type);
     glint_args_i64(args, "side", side);
     glint_args_i64(args, "out_delimiter", left->delimiter);

@@ -3,7 +3,8 @@
  *     join.c            the options, the choice of a method, the plans of shuffle and bloom
  *     join_broadcast.c  the plan and the functions of broadcast
  *     join_rows.c       rows of a side: parsed, filtered, and as lines of the output
- *     join_keys.c       their keys as bytes: of one or several columns, text or integers, null
+ *     join_keys.c       their keys as bytes: of one or several columns, text or values, null
+ *     join_key_kinds.c  what key columns are compared as
  *     join_table.c      the build side as a table that is broadcast
  *     join_output.c     the names and types of the output's columns
  *     join_steps.c      the job join-steps: the same with a filter, as a chain of steps
@@ -40,6 +41,18 @@ static inline bool join_keeps_unmatched(enum join_type type, enum join_side side
     return side == JOIN_SIDE_LEFT ? type == JOIN_LEFT || type == JOIN_ANTI : type == JOIN_RIGHT;
 }
 
+/* What the fields of a key column are compared as. */
+enum join_key_kind {
+    JOIN_KEY_TEXT,
+    JOIN_KEY_INT,
+    JOIN_KEY_NUMBER, /* exact */
+    JOIN_KEY_F64,    /* doubles; texts of floats and half floats are read as such */
+    JOIN_KEY_F32,
+    JOIN_KEY_F16,
+    JOIN_KEY_TIME,
+    JOIN_KEY_KINDS
+};
+
 /* ---- Driver */
 
 struct join {
@@ -49,7 +62,8 @@ struct join {
     bool chosen; /* by auto: a side that does not fit in memory is no error */
     struct table tables[JOIN_SIDES];
     struct columns keys[JOIN_SIDES];
-    bool ints; /* the keys are integers */
+    uint8_t kinds[JOIN_SIDES][COLUMNS_MAX]; /* enum join_key_kind, of the key columns */
+    bool ints;                              /* --left-key int: the keys are integers */
     enum join_side build;
 };
 
@@ -76,8 +90,10 @@ static inline enum join_side join_probe_side(const struct join *j)
     {                                                                                              \
         "p", "P", "0.01", "bloom: the filter's false positive probability"                         \
     }
-/* Reads them into j->tables, j->keys and j->ints. Returns 0 or the context's code. */
+/* Reads them into j->tables, j->keys and j->kinds. Returns 0 or the context's code. */
 int join_side_options(struct join *j, const struct glint_job_args *args);
+/* Sets j->kinds. Returns 0 or the context's code. */
+int join_choose_key_kinds(struct join *j);
 /* Saves the output in the form of --output-format, or of the inputs. Returns the context's code. */
 int join_save(const struct join *j, struct glint_rdd *lines, const struct glint_job_args *args,
               const char *path);
@@ -120,7 +136,8 @@ struct join_rows {
     struct columns_reader reader; /* several */
     uint32_t key_columns;
     uint8_t key_delimiter;
-    bool ints;               /* the keys are integers */
+    uint8_t kinds[COLUMNS_MAX]; /* enum join_key_kind */
+    bool values;             /* not all key columns are text */
     bool keep_nulls;         /* rows whose key is null are rows */
     struct glint_slice null; /* what a null is in rows (nulls.h) */
     enum join_type type;

@@ -1,18 +1,24 @@
 /* The keys of a batch of rows, as bytes:
  *
  *     text    the fields, with delimiters between them; a single one stays where it is
- *     int     8 bytes for each, whose bytewise order is that of the numbers
+ *     values  of each integer 8 bytes whose bytewise order is that of the numbers; the bytes of
+ *             number_key; 01 and a double; 01, seconds and nanoseconds. A value ends where its
+ *             bytes say so: delimiters are around texts
  *     null    if any field is null: more delimiters than any key has, one more on the right side,
  *             so that the key equals none of the other side
  *
  * Rows whose key is null are left out unless unmatched rows of the side are in the output. */
 #include "jobs/join/join.h"
 #include "jobs/rows/fields_kernel.h"
+#include "jobs/rows/numbers.h"
+#include "jobs/rows/timestamps.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
-enum { INT_BYTES = 8, SHORT_DIGITS = 9 };
+enum { INT_BYTES = 8, SHORT_DIGITS = 9, VALUE_BYTES_MAX = NUMBER_KEY_MAX, VALUE_MARK = 1 };
+static_assert(VALUE_BYTES_MAX >= 1 + sizeof(int64_t) + sizeof(int32_t), "a time fits");
 
 /* Room for `size` more bytes after the keys, and slack for filters. Returns 0 or a code. */
 static int reserve_key(struct join_rows *r, struct glint_task *task, uint64_t size)
@@ -39,6 +45,62 @@ static const char *put_integer_key(struct glint_slice text, uint8_t *out)
     return NULL;
 }
 
+/* The value of a half float whose text is this number. */
+static double nearest_half(double value)
+{
+    int exponent;
+    const double fraction = frexp(value, &exponent);
+    const int digits = exponent < -13 ? exponent + 24 : 11;
+    return isfinite(value) ? ldexp(nearbyint(ldexp(fraction, digits)), exponent - digits) : value;
+}
+
+/* Returns NULL, or why the field is no number. */
+static const char *put_f64_key(enum join_key_kind kind, struct glint_slice text, uint8_t **out)
+{
+    struct number number;
+    if (!number_parse(text, &number)) return number_problem(text);
+    double value = number_f64(&number);
+    if (kind == JOIN_KEY_F32) value = (double)(float)value;
+    if (kind == JOIN_KEY_F16) value = nearest_half(value);
+    value = isnan(value) ? (double)NAN : value + 0.0; /* -0.0 becomes 0.0 */
+    *(*out)++ = VALUE_MARK;
+    memcpy(*out, &value, sizeof value);
+    *out += sizeof value;
+    return NULL;
+}
+
+static const char *put_time_key(struct glint_slice text, uint8_t **out)
+{
+    struct timestamp time;
+    if (!timestamp_parse(text, &time))
+        return "a key column of times has none of the years 0001 to 9999";
+    *(*out)++ = VALUE_MARK;
+    memcpy(*out, &time.seconds, sizeof time.seconds);
+    memcpy(*out + sizeof time.seconds, &time.nanos, sizeof time.nanos);
+    *out += sizeof time.seconds + sizeof time.nanos;
+    return NULL;
+}
+
+/* Writes what a field is compared as, of at most VALUE_BYTES_MAX bytes more than the field. Returns
+ * NULL, or why the field is none. */
+static const char *put_value_key(enum join_key_kind kind, struct glint_slice text, uint8_t **out)
+{
+    const char *problem = NULL;
+    uint32_t size = 0;
+    switch (kind) {
+    case JOIN_KEY_INT:
+        problem = put_integer_key(text, *out);
+        *out += INT_BYTES;
+        return problem;
+    case JOIN_KEY_NUMBER:
+        size = number_key(text, *out);
+        *out += size;
+        return size > 0 ? NULL : number_problem(text);
+    case JOIN_KEY_TIME: return put_time_key(text, out);
+    default: return put_f64_key(kind, text, out);
+    }
+}
+
 /* Reports field `i` of the key, as glint_bad_value. */
 static int set_bad_key_error(const struct join_rows *r, struct glint_task *task,
                              struct glint_slice line, uint32_t i, struct glint_slice field,
@@ -56,13 +118,14 @@ static int put_key_fields(const struct join_rows *r, struct glint_task *task,
 {
     uint8_t *at = out;
     for (uint32_t i = 0; i < r->key_columns; i++) {
-        if (r->ints) {
-            const char *problem = put_integer_key(fields[i], at);
+        const enum join_key_kind kind = (enum join_key_kind)r->kinds[i];
+        if (i > 0 && (kind == JOIN_KEY_TEXT || r->kinds[i - 1] == JOIN_KEY_TEXT))
+            *at++ = r->key_delimiter;
+        if (kind != JOIN_KEY_TEXT) {
+            const char *problem = put_value_key(kind, fields[i], &at);
             if (problem != NULL) return set_bad_key_error(r, task, line, i, fields[i], problem);
-            at += INT_BYTES;
             continue;
         }
-        if (i > 0) *at++ = r->key_delimiter;
         if (fields[i].size > 0) memcpy(at, fields[i].data, fields[i].size);
         at += fields[i].size;
     }
@@ -78,7 +141,7 @@ static int put_join_key(struct join_rows *r, struct glint_task *task, struct gli
     bool null = false;
     for (uint32_t i = 0; i < r->key_columns; i++) {
         null |= nulls_is(r->null, fields[i]);
-        size += fields[i].size + INT_BYTES;
+        size += fields[i].size + VALUE_BYTES_MAX;
     }
     if (null && !r->keep_nulls) return 0;
     int e = reserve_key(r, task, size);
@@ -140,5 +203,5 @@ static bool has_null_key(const struct join_rows *r)
 
 int join_keys_make(struct join_rows *r, struct glint_task *task)
 {
-    return r->key_columns > 1 || r->ints || has_null_key(r) ? build_keys_of_rows(r, task) : 0;
+    return r->key_columns > 1 || r->values || has_null_key(r) ? build_keys_of_rows(r, task) : 0;
 }

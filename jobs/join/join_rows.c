@@ -22,9 +22,10 @@ static int open_key_columns(struct glint_task *task, struct join_rows *r)
 
 int join_rows_open(struct glint_task *task, struct join_rows *r)
 {
-    int64_t type, side, delimiter, json, ints, columns;
+    int64_t type, side, delimiter, json, columns;
+    struct glint_slice kinds;
     int e = glint_arg_i64(task, "key_columns", &columns);
-    if (e == 0) e = glint_arg_i64(task, "ints", &ints);
+    if (e == 0) e = glint_arg_slice(task, "kinds", &kinds);
     if (e == 0) e = glint_arg_i64(task, "type", &type);
     if (e == 0) e = glint_arg_i64(task, "side", &side);
     if (e == 0) e = glint_arg_i64(task, "out_delimiter", &delimiter);
@@ -33,10 +34,17 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
     if (e == 0) e = glint_arg_slice(task, "right_missing", &r->missing[JOIN_SIDE_RIGHT]);
     if (e != 0) return e;
     if (type < 0 || type >= JOIN_TYPES || side < 0 || side >= JOIN_SIDES || delimiter < 0 ||
-        delimiter > UINT8_MAX || columns < 1 || columns > COLUMNS_MAX)
+        delimiter > UINT8_MAX || columns < 1 || columns > COLUMNS_MAX ||
+        kinds.size != (uint64_t)columns)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a join's arguments are out of range");
     r->key_columns = (uint32_t)columns;
-    r->ints = ints != 0;
+    r->values = false;
+    for (uint32_t i = 0; i < r->key_columns; i++) {
+        r->kinds[i] = kinds.data[i];
+        if (r->kinds[i] >= JOIN_KEY_KINDS)
+            return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a join's keys have no such kind");
+        r->values |= r->kinds[i] != JOIN_KEY_TEXT;
+    }
     r->type = (enum join_type)type;
     r->side = (enum join_side)side;
     r->delimiter = (uint8_t)delimiter;
@@ -271,7 +279,7 @@ static int join_side_open(struct glint_task *task, void *state)
     if (e != 0 || !s->filtered) return e;
     s->probed = glint_counter(task, JOIN_ROWS_PROBED);
     s->filtered_out = glint_counter(task, JOIN_ROWS_FILTERED);
-    if (s->rows.key_columns == 1 && !s->rows.ints && !s->rows.keep_nulls)
+    if (s->rows.key_columns == 1 && !s->rows.values && !s->rows.keep_nulls)
         glint_skip_rows(task, s->rows.fields.key_column, keep_filtered_rows);
     return s->probed >= 0 && s->filtered_out >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }

@@ -17,7 +17,7 @@ use arrow_schema::{Schema, SchemaRef};
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
-const ABI: u32 = 3;
+const ABI: u32 = 4;
 
 /// struct format_error.
 #[repr(C)]
@@ -53,6 +53,7 @@ pub struct RawRead {
     dictionary: *const u8,
     batch_rows: u32,
     read_ahead: u32,
+    memory: u64,
 }
 
 /// enum format_kind.
@@ -127,6 +128,7 @@ impl Handle {
             columns,
             batch_rows: raw.batch_rows.max(1) as usize,
             read_ahead: raw.read_ahead.max(1) as usize,
+            memory: raw.memory.max(1),
         })
     }
 }

@@ -2,7 +2,8 @@
 //! bytes, which may be compressed, and the file's marker. Another marker, or a block that ends
 //! after the file, is an error: rows are never left out.
 
-use crate::error::{damaged, unsupported, Result};
+use crate::avro_check::take_number;
+use crate::error::{damaged, too_large, unsupported, Result};
 use crate::input::{Chunk, Input};
 use arrow_avro::compression::CompressionCodec;
 use bytes::Bytes;
@@ -36,42 +37,43 @@ impl Codec {
         }
     }
 
-    fn decompress(self, block: Bytes) -> Result<Bytes> {
+    /// Into at most `most` bytes.
+    fn decompress(self, block: Bytes, most: usize) -> Result<Bytes> {
         match self {
             Codec::Null => Ok(block),
-            Codec::Deflate => read_all(DeflateDecoder::new(&block[..])),
+            Codec::Deflate => read_all(DeflateDecoder::new(&block[..]), most),
             Codec::Zstandard => match zstd::Decoder::new(&block[..]) {
-                Ok(decoder) => read_all(decoder),
+                Ok(decoder) => read_all(decoder, most),
                 Err(error) => Err(damaged(format!("zstandard: {error}"))),
             },
-            Codec::Snappy => decompress_snappy(&block),
+            Codec::Snappy => decompress_snappy(&block, most),
         }
     }
 }
 
-fn read_all(decoder: impl Read) -> Result<Bytes> {
+fn read_all(decoder: impl Read, most: usize) -> Result<Bytes> {
     let mut out = Vec::new();
-    let most = BLOCK_BYTES_MAX as u64 + 1;
-    let read = decoder.take(most).read_to_end(&mut out);
+    let read = decoder.take(most as u64 + 1).read_to_end(&mut out);
     read.map_err(|error| damaged(format!("it cannot be decompressed: {error}")))?;
-    check_size(out.len())?;
+    check_size(out.len(), most)?;
     Ok(out.into())
 }
 
-fn check_size(size: usize) -> Result<()> {
-    match size > BLOCK_BYTES_MAX {
-        true => Err(unsupported("a block has more than 1 GiB")),
+fn check_size(size: usize, most: usize) -> Result<()> {
+    match size > most {
+        true if most == BLOCK_BYTES_MAX => Err(unsupported("a block has more than 1 GiB")),
+        true => Err(too_large(format!("a block needs more than {} MiB in memory", most >> 20))),
         false => Ok(()),
     }
 }
 
 /// The last four bytes are the CRC-32 of the others, decompressed.
-fn decompress_snappy(block: &[u8]) -> Result<Bytes> {
+fn decompress_snappy(block: &[u8], most: usize) -> Result<Bytes> {
     let Some((data, crc)) = block.split_last_chunk::<4>() else {
         return Err(damaged("a block without a checksum"));
     };
     let size = snap::raw::decompress_len(data).map_err(|e| damaged(format!("snappy: {e}")))?;
-    check_size(size)?;
+    check_size(size, most)?;
     let out = snap::raw::Decoder::new().decompress_vec(data);
     let out = out.map_err(|error| damaged(format!("snappy: {error}")))?;
     match crc32fast::hash(&out) == u32::from_be_bytes(*crc) {
@@ -88,28 +90,14 @@ pub struct Header {
     pub end: u64,   // after the marker
 }
 
-/// Reads a number in zigzag coding.
-fn read_number(bytes: &mut &[u8]) -> Result<i64> {
-    let mut value = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (byte, rest) =
-            bytes.split_first().ok_or_else(|| damaged("the file ends in a block"))?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Ok((value >> 1) as i64 ^ -((value & 1) as i64));
-        }
-    }
-    Err(damaged("a number of a block has more than ten bytes"))
-}
-
 /// Of a file.
 #[derive(Clone)]
 pub struct Blocks {
     pub codec: Codec,
     pub marker: [u8; MARKER_BYTES],
     bytes: Chunk,
-    size: u64, // of the file
+    size: u64,              // of the file
+    block_bytes_max: usize, // of a block, decompressed
 }
 
 impl Blocks {
@@ -118,9 +106,11 @@ impl Blocks {
         codec: Codec,
         marker: [u8; MARKER_BYTES],
         read_ahead: usize,
+        memory: u64,
     ) -> Blocks {
         let bytes = Chunk::new(input.clone(), input.size(), read_ahead);
-        Blocks { codec, marker, bytes, size: input.size() }
+        let block_bytes_max = memory.min(BLOCK_BYTES_MAX as u64) as usize;
+        Blocks { codec, marker, bytes, size: input.size(), block_bytes_max }
     }
 
     /// The block at `at`, which is before the end of the file.
@@ -128,7 +118,7 @@ impl Blocks {
         let least = NUMBERS_BYTES.min(self.size - at) as usize;
         let bytes = self.bytes.ahead(at, least)?;
         let mut rest = &bytes[..least];
-        let (rows, size) = (read_number(&mut rest)?, read_number(&mut rest)?);
+        let (rows, size) = (take_number(&mut rest)?, take_number(&mut rest)?);
         let data = at + (least - rest.len()) as u64;
         let end = u64::try_from(size)
             .ok()
@@ -146,7 +136,7 @@ impl Blocks {
     pub fn load(&self, header: &Header) -> Result<Bytes> {
         let size = usize::try_from(header.bytes)
             .map_err(|_| unsupported("a block has more bytes than memory"))?;
-        check_size(size)?;
+        check_size(size, self.block_bytes_max)?;
         let mut block = self.bytes.ahead(header.data, size + MARKER_BYTES)?;
         block.truncate(size + MARKER_BYTES);
         let marker = block.split_off(size);
@@ -160,6 +150,6 @@ impl Blocks {
             message: format!("the block before {}: {}", header.end, error.message),
             ..error
         };
-        self.codec.decompress(block).map_err(what)
+        self.codec.decompress(block, self.block_bytes_max).map_err(what)
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::arrays::{plain_array, plain_fields};
 use crate::avro_blocks::{Blocks, Codec};
+use crate::avro_check::Checker;
 use crate::avro_schema::normalized;
 use crate::error::{damaged, unsupported, Error, Result};
 use crate::file::{Batches, File, Piece, Request};
@@ -35,6 +36,7 @@ pub struct AvroFile {
     header: HeaderInfo,
     schema: SchemaRef,
     codec: Codec,
+    checker: Option<Arc<Checker>>,
     pieces: Vec<Range>,
 }
 
@@ -125,18 +127,20 @@ impl AvroFile {
             Codec::of(header.compression().map_err(|error| unsupported(error.to_string()))?)?;
         let stored = decoder(&header, None, 1)?.schema();
         let schema = Arc::new(Schema::new(column_fields(stored.fields())));
-        let mut file = AvroFile { input, header, schema, codec, pieces: Vec::new() };
+        let written = normalized(&header.writer_schema().map_err(from_avro)?)?;
+        let checker = Checker::new(&written)?.map(Arc::new);
+        let mut file = AvroFile { input, header, schema, codec, checker, pieces: Vec::new() };
         file.find_pieces()?;
         Ok(file)
     }
 
-    fn blocks(&self, read_ahead: usize) -> Blocks {
-        Blocks::new(&self.input, self.codec, self.header.sync(), read_ahead)
+    fn blocks(&self, read_ahead: usize, memory: u64) -> Blocks {
+        Blocks::new(&self.input, self.codec, self.header.sync(), read_ahead, memory)
     }
 
     fn find_pieces(&mut self) -> Result<()> {
         let (mut at, end) = (self.header.header_len(), self.input.size());
-        let blocks = self.blocks(1);
+        let blocks = self.blocks(1, u64::MAX);
         while at < end && !self.input.is_remote() {
             let header = blocks.header(at)?;
             match self.pieces.last_mut() {
@@ -197,7 +201,8 @@ impl File for AvroFile {
         let range = &self.pieces[request.piece as usize];
         Ok(Box::new(Rows {
             input: self.input.clone(),
-            blocks: self.blocks(request.read_ahead),
+            blocks: self.blocks(request.read_ahead, request.memory),
+            checker: self.checker.clone(),
             piece: request.piece,
             batch_rows: request.batch_rows,
             schema,
@@ -215,6 +220,7 @@ impl File for AvroFile {
 struct Rows {
     input: Arc<Input>,
     blocks: Blocks,
+    checker: Option<Arc<Checker>>,
     piece: u32,
     batch_rows: usize,
     schema: SchemaRef,
@@ -241,6 +247,21 @@ impl Rows {
         }
         self.left = header.rows;
         self.at = header.end;
+        self.check_rows()
+    }
+
+    /// Checks the rows of the block that has been loaded.
+    fn check_rows(&self) -> Result<()> {
+        let (Some(checker), Some(_)) = (&self.checker, &self.decoder) else {
+            return Ok(());
+        };
+        let mut rest = &self.data[..];
+        for row in 0..self.left {
+            checker.check(&mut rest).map_err(|error| crate::error::Error {
+                message: format!("row {row} of the block before {}: {}", self.at, error.message),
+                ..error
+            })?;
+        }
         Ok(())
     }
 

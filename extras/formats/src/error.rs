@@ -12,6 +12,7 @@ pub enum Kind {
     Callback,
     Unsupported,
     Internal,
+    Memory,
 }
 
 #[derive(Clone, Debug)]
@@ -29,6 +30,11 @@ pub fn damaged(message: impl Into<String>) -> Error {
 
 pub fn unsupported(message: impl Into<String>) -> Error {
     Error { kind: Kind::Unsupported, piece: None, message: message.into() }
+}
+
+/// It needs more memory than the caller allows.
+pub fn too_large(message: impl Into<String>) -> Error {
+    Error { kind: Kind::Memory, piece: None, message: message.into() }
 }
 
 /// The caller's fault, such as a column that does not exist.

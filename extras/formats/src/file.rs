@@ -18,6 +18,8 @@ pub struct Request {
     pub columns: Vec<(usize, bool)>,
     pub batch_rows: usize,
     pub read_ahead: usize,
+    /// Of the caller, in bytes.
+    pub memory: u64,
 }
 
 pub trait File {

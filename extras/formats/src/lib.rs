@@ -7,6 +7,7 @@ mod arrow_file;
 mod arrow_message;
 mod arrow_write;
 mod avro_blocks;
+mod avro_check;
 mod avro_file;
 mod avro_schema;
 mod error;

@@ -32,7 +32,7 @@ class Piece(Structure):
 class ReadOptions(Structure):
     _fields_ = [("piece", c_uint32), ("column_count", c_uint32), ("columns", POINTER(c_uint32)),
                 ("dictionary", POINTER(c_uint8)), ("batch_rows", c_uint32),
-                ("read_ahead", c_uint32)]
+                ("read_ahead", c_uint32), ("memory", c_uint64)]
 
 
 class WriteOptions(Structure):
@@ -88,7 +88,7 @@ class Library:
         self.loaded = ctypes.CDLL(path)
         self.loaded.glint_formats.restype = POINTER(Table)
         self.table = self.loaded.glint_formats().contents
-        assert self.table.abi == 3 and self.table.size == ctypes.sizeof(Table)
+        assert self.table.abi == 4 and self.table.size == ctypes.sizeof(Table)
 
     def open(self, data, kind=PARQUET):
         return File(self, data, kind)
@@ -179,7 +179,7 @@ class File:
         count = len(columns)
         flags = (c_uint8 * max(count, 1))(*(dictionary or [0] * count))
         options = ReadOptions(piece, count, (c_uint32 * max(count, 1))(*columns), flags,
-                              batch_rows, ahead)
+                              batch_rows, ahead, 1 << 40)
         stream, error = ArrowStruct(), Failure()
         if self.table.read(self.handle, byref(options), byref(stream), byref(error)):
             raise FormatError(error)

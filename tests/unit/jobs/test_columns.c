@@ -378,6 +378,23 @@ Test(columns, zeros_of_keys_have_no_sign)
     }
 }
 
+Test(columns, keys_of_different_types_are_joined_by_value)
+{
+    static const char *const methods[] = {"shuffle", "broadcast", "bloom"};
+    static const char *const keys[] = {"n", "k,n", "n,k"};
+    write_file("l.parquet",
+               HEAD "column k u\ncolumn n l\ngroup\na\t1\na\t2\na\t9007199254740993\na\t\\N\n");
+    write_file("r.parquet", HEAD "column k u\ncolumn n g\ngroup\na\t1\na\t2.5\nb\t3\n"
+                                 "a\t9007199254740992\na\t\\N\n");
+    for (int i = 0; i < 18; i++) {
+        cr_assert_eq(RUN("join", "--method", methods[i / 6], "--key-column", keys[i / 2 % 3],
+                         "--left-where", i % 2 == 0 ? "n < 3" : "n > 1", "--type", "semi",
+                         "--output-format", "tsv", "l.parquet", "r.parquet", "out"),
+                     0, "%s", error.cause);
+        expect_output("out", i % 2 == 0 ? "a\t1\n" : "a\t9007199254740993\n");
+    }
+}
+
 Test(columns, joined_rows_have_the_columns_of_both_sides)
 {
     static const char *const methods[] = {"shuffle", "broadcast", "bloom"};
