@@ -2,6 +2,7 @@
 #include "engine/input/partition_path.h"
 
 #include "engine/base/text.h"
+#include "engine/input/remote_url.h"
 
 #include <assert.h>
 #include <string.h>
@@ -36,9 +37,10 @@ int partition_columns_of(const char *path, struct arena *arena,
                          struct partition_column out[PARTITION_COLUMNS_MAX])
 {
     int count = 0;
+    const bool query = remote_url_kind(path) == REMOTE_HTTP; /* elsewhere names may have a ? */
     for (const char *end; (end = strchr(path, '/')) != NULL; path = end + 1) {
         const char *sign = memchr(path, '=', (size_t)(end - path));
-        if (memchr(path, '?', (size_t)(end - path)) != NULL) break; /* the query of a URL */
+        if (query && memchr(path, '?', (size_t)(end - path)) != NULL) break;
         if (sign == NULL || sign == path) continue;
         size_t name_size, size;
         struct partition_column column;

@@ -108,6 +108,33 @@ class Remote(unittest.TestCase):
             most = self.chunk["key"] + (tasks + DRIVER) * (FOOTER + LOOK)
             self.assertLess(asked, most, (place, requests))
 
+    def test_directories_in_a_store_are_columns(self):
+        """As those of a local directory; files that a condition leaves out are not opened."""
+        days = [None, "2026-01-01", "2026-01-02", "a/b", "x=y", "\u00fc", " ", "q?z"]
+        for number, day in enumerate(days):
+            name = (day or "__HIVE_DEFAULT_PARTITION__").replace("/", "%2F")
+            os.makedirs(self.path(f"parted/dt={name}"))
+            pyarrow.parquet.write_table(pyarrow.table({"n": [number]}),
+                                        self.path(f"parted/dt={name}/part-0.parquet"))
+        expected = [f"{number}\t{day or chr(92) + 'N'}" for number, day in enumerate(days)]
+        for place in (self.path("parted/**"), "s3://bucket/parted/**"):
+            run = self.glint("sort", "--by", "n", "--output-format", "tsv", place)
+            self.assertEqual(run.returncode, 0, run.stdout)
+            self.assertEqual(self.output(), expected)
+            run = self.glint("agg", "--by", "dt", "--sum", "n", "--where", "dt >= '2026-01-02'",
+                             "--output-format", "tsv", place)
+            self.assertEqual(run.returncode, 0, run.stdout)
+            self.assertEqual(sorted(self.output()), sorted(
+                f"{day}\t{number}" for number, day in enumerate(days)
+                if day is not None and day >= "2026-01-02"))
+        self.server.requests.clear()
+        run = self.glint("select", "--columns", "n,dt", "--where", "dt = '2026-01-02'",
+                         "--output-format", "tsv", "s3://bucket/parted/dt=2026-*/*.parquet")
+        self.assertEqual(self.output(), ["2\t2026-01-02"], run.stdout)
+        left_out = [request for request in self.server.requests
+                    if "2026-01-01" in request["path"] and "prefix" not in request["path"]]
+        self.assertLessEqual(len(left_out), 3, left_out)  # of the driver
+
     def test_faults_of_servers(self):
         for fault in ("busy", "cut", "dated", "weak"):
             run = self.glint("count-keys", "--key", "int", "--key-column", "key",

@@ -34,6 +34,8 @@ Test(partition_path, directories_with_an_equals_sign_are_columns)
     expect("a=1/a=2/x", "a=2,");
     expect("dt=__HIVE_DEFAULT_PARTITION__/x", "dt,");
     expect("s3://bucket/k=v/x", "k=v,");
+    expect("s3://bucket/k=a?b/c=1/x", "k=a?b,c=1,"); /* no query, as in a path */
+    expect("k=a?b/c=1/x", "k=a?b,c=1,");
     expect("http://h/k=v/x?sign=a/b", "k=v,");
     expect("http://h/x?sign=a/b=c/d", "");
 }
