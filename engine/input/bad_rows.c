@@ -116,6 +116,13 @@ static int skip_bad_rows(struct glint_task *task, const char *reason, int64_t ro
     return 0;
 }
 
+/* Whether CSV_SEPARATOR is between the fields of rows, of which there is no line. */
+static bool has_separators(const struct glint_task *task)
+{
+    const struct glint_origin *o = task->origin;
+    return o == NULL || (o->piece != NULL && o->piece->format != 0);
+}
+
 /* The row as it is in the input: one that was converted is still in the reader's buffer. */
 static struct glint_slice row_in_input(const struct glint_task *task, struct glint_slice row)
 {
@@ -143,7 +150,7 @@ static int fail_with_row(struct glint_task *task, enum glint_code code, struct g
     if (task->error.code != GLINT_OK) return task->error.code;
     char location[512], whole[ROW_TEXT_BYTES];
     task_describe_row_location(task, row.data, location, sizeof location);
-    format_row(row_in_input(task, row), task->origin == NULL, whole, sizeof whole);
+    format_row(row_in_input(task, row), has_separators(task), whole, sizeof whole);
     return glint_fail(task, code, hint, "%s: %s: \"%s\"", location, reason,
                       shown != NULL ? shown : whole);
 }
@@ -220,7 +227,7 @@ int glint_bad_value(struct glint_task *task, struct glint_slice row, const char 
     if (better != NULL) hint = better;
     task_describe_row_location(task, row.data, location, sizeof location);
     format_row(value, false, shown, sizeof shown);
-    format_row(input, task->origin == NULL, whole, sizeof whole);
+    format_row(input, has_separators(task), whole, sizeof whole);
     if (value.data == NULL)
         return glint_fail(task, code, hint, "%s: %s: %s; the row: \"%s\"", location, reason, column,
                           whole);

@@ -235,6 +235,10 @@ static int use_column_number(struct table *t, const char *option, struct glint_s
                            "--%s: column %lld is not between 1 and %d", option, (long long)number,
                            FIELDS_COLUMN_MAX);
     *out = (uint32_t)number - 1;
+    if (t->csv == FIELDS_COLUMNS && *out >= columns_count(t))
+        return glint_abort(t->g, GLINT_E_BAD_VALUE, "choose one of them, by number or name",
+                           "--%s: %s: there is no column %lld, there are %u", option, t->paths,
+                           (long long)number, columns_count(t));
     const bool has_name = count_name(column_names_of_table(t), t->delimiter, item, &named) > 0;
     if (has_name && *out >= columns_count(t)) {
         char hint[64];

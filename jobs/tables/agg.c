@@ -67,6 +67,19 @@ static bool is_text_kind(enum agg_kind kind)
     return kind == AGG_MIN_TEXT || kind == AGG_MAX_TEXT || kind == AGG_FIRST || kind == AGG_LAST;
 }
 
+/* Rejects a column whose type has no numbers; texts may be some. Returns 0 or the context's code. */
+static int check_has_numbers(struct table *t, const char *option, uint32_t number)
+{
+    const enum column_values values = columns_values(t, number);
+    char label[COLUMN_LABEL_BYTES];
+    if (values <= VALUES_NUMBERS || values == VALUES_TEXTS) return glint_error(t->g)->code;
+    columns_label_of(t, number, label);
+    return glint_abort(t->g, GLINT_E_BAD_VALUE,
+                       "use --min, --max, --first, --last, --count or --distinct",
+                       "--%s: %s has %s, and no numbers", option, label,
+                       values == VALUES_BOOLEANS ? "truth values" : "times");
+}
+
 /* Adds the results of one kind of the columns that its option lists: their fields are among columns
  * [first, c->count), or added to them. Returns 0 or the context's code. */
 static int kind_option(struct table *t, const struct glint_job_args *args, enum agg_kind kind,
@@ -79,6 +92,9 @@ static int kind_option(struct table *t, const struct glint_job_args *args, enum 
         const enum column_values values = columns_values(t, chosen.number[i]);
         const bool text = chosen.letters[i] != 0 || values > VALUES_NUMBERS;
         if (limit && is_text_kind(kind) != text) continue;
+        if (kind != AGG_DISTINCT && !is_text_kind(kind))
+            r = check_has_numbers(t, kind_options[kind], chosen.number[i]);
+        if (r != 0) return r;
         uint32_t index = find_or_add_column(c, first, chosen.number[i]);
         if (first + index == COLUMNS_MAX) return too_many(t);
         if (is_text_kind(kind)) {
@@ -130,6 +146,8 @@ static int quantile_options(struct table *t, const struct glint_job_args *args, 
     for (uint32_t i = 0; i < medians.count + chosen.count && r == 0; i++) {
         const bool median = i < medians.count;
         const uint32_t number = median ? medians.number[i] : chosen.number[i - medians.count];
+        if (check_has_numbers(t, median ? "median" : "quantile", number) != 0)
+            return glint_error(t->g)->code;
         const uint32_t column = find_or_add_column(c, first, number);
         if (first + column == COLUMNS_MAX) return too_many(t);
         struct glint_slice rest = {(const uint8_t *)list, list != NULL ? strlen(list) : 0};

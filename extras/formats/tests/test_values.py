@@ -44,6 +44,27 @@ class Values(Command):
             _, error = self.run_glint("agg", f"--{function}", "f", path, self.path("out"), code=65)
             self.assertIn("E0504", error)
 
+    def test_columns_that_have_no_numbers(self):
+        """An error before the job runs; texts may be numbers."""
+        at = datetime.datetime(2026, 1, 31)
+        path = self.write("in", t=[at], d=[at.date()], c=[at.time()], b=[True], k=["7"])
+        for option in ("sum", "mean", "median", "stddev", "variance-pop"):
+            for name, what in (("t", "times"), ("d", "times"), ("c", "times"),
+                               ("b", "truth values")):
+                _, error = self.run_glint("agg", f"--{option}", name, path, self.path("out"),
+                                          code=64)
+                self.assertRegex(error, rf"column \d \({name}\) has {what}, and no numbers")
+        self.assertEqual(self.agg("--sum", "k", "--min", "c", "--distinct", "b", path),
+                         [["7", "00:00:00", "1"]])
+
+    def test_results_that_do_not_fit(self):
+        path = self.write("in", n=[decimal.Decimal(10**38 - 1)] * 2)
+        _, error = self.run_glint("agg", "--sum", "n", path, self.path("out"), code=65)
+        self.assertIn("column 1 (sum(n)) of the output: it has more digits than its column's type",
+                      error)
+        self.assertIn("hint: --output-format csv, tsv or jsonl keeps such values", error)
+        self.run_glint("agg", "--sum", "n", "--output-format", "csv", path, self.path("out"))
+
     def test_quantiles_of_groups_with_nan(self):
         path = self.write("in", f=[1.0, 3.0, INF, NAN])
         self.assertEqual(self.agg("--quantile", "f", "--at", "0.25,0.6,1", path),

@@ -143,6 +143,8 @@ Test(columns, files_are_matched_by_the_names_of_columns)
                    "no column is named \"other\"; the columns are: id, n");
     expect_failure(RUN("count-keys", "--key-column", "3", "a.parquet", "out"), GLINT_E_BAD_VALUE,
                    "there is no column 3");
+    expect_failure(RUN("agg", "--sum", "3", "a.parquet", "out"), GLINT_E_BAD_VALUE,
+                   "--sum: a.parquet: there is no column 3, there are 2");
 }
 
 Test(columns, csv_becomes_a_file_of_columns)
@@ -303,9 +305,9 @@ Test(columns, bad_rows_of_cells_are_those_of_text)
                        GLINT_E_BAD_ROW,
                        wheres[i] == NULL
                            ? "a.parquet, row 2: a numeric column is not a number: column 2 (x): "
-                             "\"no\"; the row: \"b\\x1fno\\x1f\""
+                             "\"no\"; the row: \"b,no,\""
                            : "a.parquet, row 2: a numeric column is not a number: column 2 (x): "
-                             "\"no\"; the row: \"b\\x1fno\\x1f2\"");
+                             "\"no\"; the row: \"b,no,2\"");
         expect_failure(RUN("agg", "--by", "k", "--sum", "n", option, where, "b.parquet", "no"),
                        GLINT_E_BAD_ROW, "b.parquet, row 2: the byte 0x1f, or 0x1d alone");
         skip = true;
