@@ -111,7 +111,7 @@ int column_file_set_error(struct column_file *f, const struct format_error *e)
                          where, e->message);
     case FORMAT_ERROR_UNSUPPORTED:
         return error_set(f->error, GLINT_E_INPUT_FORMAT,
-                         "choose other columns, or write the file again in a form that glint reads",
+                         "write the file again in a form that glint reads, or choose other columns",
                          "%s: %s%s", piece->path, where, e->message);
     case FORMAT_ERROR_INTERNAL:
         return error_set(f->error, GLINT_E_INPUT_DAMAGED, "write the file again, or leave it out",
@@ -136,8 +136,8 @@ static int read_schema(struct column_file *f, struct arena *arena)
         if (!name_table_add(&f->names, f->schema.children[i].name))
             return error_no_memory(f->error);
     if (problem == NULL) return 0;
-    return error_set(f->error, GLINT_E_INPUT_FORMAT, NULL, "%s: %s", f->stream.piece->path,
-                     problem);
+    return error_set(f->error, GLINT_E_INPUT_FORMAT, "write the file again with other types",
+                     "%s: %s", f->stream.piece->path, problem);
 }
 
 int column_file_open(struct column_file *f, struct env *env, struct glint_task *task,

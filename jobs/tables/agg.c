@@ -67,7 +67,8 @@ static bool is_text_kind(enum agg_kind kind)
     return kind == AGG_MIN_TEXT || kind == AGG_MAX_TEXT || kind == AGG_FIRST || kind == AGG_LAST;
 }
 
-/* Rejects a column whose type has no numbers; texts may be some. Returns 0 or the context's code. */
+/* Rejects a column whose type has no numbers; texts may be some. Returns 0 or the context's code.
+ */
 static int check_has_numbers(struct table *t, const char *option, uint32_t number)
 {
     const enum column_values values = columns_values(t, number);

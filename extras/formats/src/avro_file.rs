@@ -36,7 +36,7 @@ pub struct AvroFile {
     header: HeaderInfo,
     schema: SchemaRef,
     codec: Codec,
-    checker: Option<Arc<Checker>>,
+    checker: Arc<Checker>,
     pieces: Vec<Range>,
 }
 
@@ -128,7 +128,7 @@ impl AvroFile {
         let stored = decoder(&header, None, 1)?.schema();
         let schema = Arc::new(Schema::new(column_fields(stored.fields())));
         let written = normalized(&header.writer_schema().map_err(from_avro)?)?;
-        let checker = Checker::new(&written)?.map(Arc::new);
+        let checker = Arc::new(Checker::new(&written)?);
         let mut file = AvroFile { input, header, schema, codec, checker, pieces: Vec::new() };
         file.find_pieces()?;
         Ok(file)
@@ -190,6 +190,11 @@ impl File for AvroFile {
     fn read(&self, request: &Request) -> Result<Box<dyn Batches>> {
         let columns: Vec<usize> = request.columns.iter().map(|(column, _)| *column).collect();
         let schema = Arc::new(self.schema.project(&columns)?);
+        for (column, field) in columns.iter().zip(schema.fields()) {
+            if let Some(problem) = self.checker.problem(*column) {
+                return Err(unsupported(problem).in_column(field.name()).in_piece(request.piece));
+            }
+        }
         // The crate cannot leave out a column whose type another one uses by its name: then all are
         // decoded.
         let some = decoder(&self.header, Some(columns.clone()), request.batch_rows);
@@ -220,7 +225,7 @@ impl File for AvroFile {
 struct Rows {
     input: Arc<Input>,
     blocks: Blocks,
-    checker: Option<Arc<Checker>>,
+    checker: Arc<Checker>,
     piece: u32,
     batch_rows: usize,
     schema: SchemaRef,
@@ -252,12 +257,12 @@ impl Rows {
 
     /// Checks the rows of the block that has been loaded.
     fn check_rows(&self) -> Result<()> {
-        let (Some(checker), Some(_)) = (&self.checker, &self.decoder) else {
+        if !self.checker.needed || self.decoder.is_none() {
             return Ok(());
-        };
+        }
         let mut rest = &self.data[..];
         for row in 0..self.left {
-            checker.check(&mut rest).map_err(|error| crate::error::Error {
+            self.checker.check(&mut rest).map_err(|error| crate::error::Error {
                 message: format!("row {row} of the block before {}: {}", self.at, error.message),
                 ..error
             })?;

@@ -4,13 +4,16 @@ import datetime
 import decimal
 import io
 import os
+import subprocess
 import uuid
+import zlib
 
 import fastavro
 import polars
 import pyarrow
 import pyarrow.parquet
 
+import command
 from command import Command
 
 DAY = datetime.date(2026, 1, 31)
@@ -41,6 +44,19 @@ SCHEMA = {"type": "record", "name": "row", "namespace": "of.tests", "fields": [
     {"name": "counts", "type": {"type": "map", "values": "long"}},
     {"name": "nothing", "type": "null"},
 ]}
+
+
+def varint(value):
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def number(value):
+    """In zigzag coding, of 0 and more."""
+    return varint(2 * value)
 
 
 def row(i):
@@ -178,6 +194,94 @@ class Avro(Command):
             _, error = self.run_glint("select", self.path("a.avro"), self.path("out"), code=65)
             self.assertIn("E0216", error)
             self.assertIn(expected, error)
+
+    def write_patched(self, kind, value, old, new):
+        """A file of two rows, the second of which has other bytes than fastavro wrote."""
+        schema = {"type": "record", "name": "r", "fields": [
+            {"name": "k", "type": "string"}, {"name": "v", "type": kind}]}
+        marker = b"0123456789abcdef"
+        with io.BytesIO() as file:
+            fastavro.writer(file, schema, [{"k": "a", "v": value}, {"k": "b", "v": value}],
+                            sync_marker=marker)
+            data = file.getvalue()
+        rows = b"\x02a" + old + b"\x02b"
+        self.assertEqual(data.count(rows + old + marker), 1)
+        with open(self.path("a.avro"), "wb") as file:
+            file.write(data.replace(rows + old + marker, rows + new + marker))
+        return self.path("a.avro")
+
+    def test_bytes_that_are_no_value(self):
+        """Which the decoder would take for a value."""
+        suit = {"type": "enum", "name": "E", "symbols": ["X", "Y"]}
+        other = ["null", {"type": "array", "items": "boolean"}]
+        for kind, value, old, new, problem in (
+                (["null", "string"], None, b"\0", b"\6", "a union has branch 3, of 2"),
+                (["null", "string"], None, b"\0", b"\1", "a union has branch -1, of 2"),
+                (["string", "null"], "", b"\0\0", b"\5\0", "a union has branch -3, of 2"),
+                ("boolean", True, b"\1", b"\2", "a boolean is 2"),
+                (["null", "boolean"], True, b"\2\1", b"\2\x80", "a boolean is 128"),
+                (other, [True], b"\2\2\1\0", b"\2\2\3\0", "a boolean is 3"),
+                (["null", suit], "X", b"\2\0", b"\2\4", "an enum is 2, of 2"),
+                (["null", "string"], "", b"\2\0", b"\2\x7f", "the size of a text is negative")):
+            path = self.write_patched(kind, value, old, new)
+            for columns in ("k,v", "k"):
+                _, error = self.run_glint("select", "--columns", columns, path, self.path("out"),
+                                          code=65)
+                self.assertIn("E0216", error)
+                self.assertIn(": row 1 of the block before ", error)
+                self.assertIn(problem, error)
+
+    def test_values_without_bytes(self):
+        schema = {"type": "record", "name": "r", "fields": [
+            {"name": "k", "type": "int"}, {"name": "n", "type": {"type": "array", "items": "null"}},
+            {"name": "e", "type": {"type": "record", "name": "none", "fields": [
+                {"name": "x", "type": "null"}]}},
+            {"name": "b", "type": "boolean"}]}
+        rows = [{"k": i, "n": [None] * (i * 1000), "e": {"x": None}, "b": i == 1}
+                for i in range(3)]
+        path = self.write("a.avro", rows, schema)
+        self.assertEqual(self.lines("agg", "--by", "b", "--sum", "k", path),
+                         ["false\t2", "true\t1"])
+        for column in ("n", "e"):
+            _, error = self.run_glint("select", "--columns", f"k,{column}", path, self.path("out"),
+                                      code=65)
+            self.assertIn("E0213", error)
+            self.assertIn(f"column {column}: nulls within it are not supported", error)
+
+    def test_fixed_of_no_bytes(self):
+        schema = {"type": "record", "name": "r", "fields": [
+            {"name": "k", "type": "int"},
+            {"name": "f", "type": {"type": "fixed", "name": "none", "size": 0}}]}
+        path = self.write("a.avro", [{"k": i, "f": b""} for i in range(3)], schema)
+        self.assertEqual(self.lines("agg", "--sum", "k", path), ["3"])
+        _, error = self.run_glint("select", path, self.path("out"), code=65)
+        self.assertIn("column f: values of 0 bytes are not supported", error)
+
+    def test_a_block_that_decompresses_into_more_than_the_memory(self):
+        """It is not decompressed to the end."""
+        schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "bytes"}]}
+        marker, size = b"0123456789abcdef", 400 << 20
+        maker = zlib.compressobj(1, zlib.DEFLATED, -15)
+        deflated = [maker.compress(number(size))]
+        deflated += [maker.compress(bytes(1 << 20)) for _ in range(size >> 20)]
+        for codec, data in (("deflate", b"".join(deflated) + maker.flush()),
+                            ("snappy", varint(size) + bytes(99))):  # which begins with its size
+            with io.BytesIO() as file:
+                fastavro.writer(file, schema, [], codec=codec, sync_marker=marker)
+                head = file.getvalue()
+            with open(self.path("a.avro"), "wb") as file:
+                file.write(head + number(1) + number(len(data)) + data + marker)
+            run = subprocess.Popen([command.GLINT, "submit", "--quiet", "--master", "local[1]",
+                                    "--memory", "64M", "select", self.path("a.avro"),
+                                    self.path("out")], stderr=subprocess.PIPE, text=True)
+            with run:
+                error = run.stderr.read()
+                _, status, usage = os.wait4(run.pid, 0)
+                run.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(run.returncode, 78, error)
+            self.assertIn("E0502", error)
+            self.assertIn("a block needs more than 64 MiB in memory", error)
+            self.assertLess(usage.ru_maxrss, 300 << 10)
 
     def test_names_with_namespaces(self):
         """A name without a namespace in a type with a full name is in that type's namespace."""

@@ -17,6 +17,10 @@ SEED = int(os.environ.get("GLINT_SEED", random.SystemRandom().randrange(1 << 32)
 CASES = int(os.environ.get("GLINT_CASES", "6"))
 TEXTS = ("a", "b", "", "\u00c4", "zz", "A", "a b", "x,y", '"q"', "10", "9", "\\N", "null",
          "e\u0301", "\U0001f600", " ")
+# Key columns whose types differ, of left and right.
+MIXED = ("il", "if", "im", "mf", "fg", "lu", "ug", "dt", "ig")
+HIVE_TYPES = {"k": "varchar", "i": "integer", "l": "bigint", "d": "date", "b": "boolean",
+              "m": "decimal(18,4)"}
 ODD = (float("nan"), float("inf"), float("-inf"), 1e300, 5e-324)
 
 
@@ -102,6 +106,20 @@ class Random(command.Command):
             expected.sort(key=repr)
         self.assertEqual(found, expected, f"GLINT_SEED={SEED}: {job}\n{query}")
 
+    def compare_directories(self, by, left):
+        """--partition-by: what DuckDB reads from the directories."""
+        self.run_glint("select", "--partition-by", by, left, self.path("out"))
+        query = f"select * exclude ({by}), {by} from '{left}'"
+        expected = rows(self.duckdb.sql(query).to_arrow_table())
+        found = []
+        if expected:
+            types = ", ".join(f"{name}: {HIVE_TYPES[name]}" for name in by.split(","))
+            query = f"select * exclude ({by}), {by} from read_parquet('{self.path('out/**')}" \
+                    f"/*.parquet', hive_partitioning = true, hive_types = {{{types}}})"
+            found = rows(self.duckdb.sql(query).to_arrow_table())
+        self.assertEqual(sorted(found, key=repr), sorted(expected, key=repr),
+                         f"GLINT_SEED={SEED}: --partition-by {by}")
+
     def test_jobs_equal_queries(self):
         self.duckdb = duckdb.connect()
         self.addCleanup(self.duckdb.close)
@@ -141,6 +159,12 @@ class Random(command.Command):
         for kind in ("semi", "anti"):
             self.compare(["join", "--key-column", key, "--type", kind, left, right],
                          "select l.* from " + join.format(kind))
+        a, b = rng.sample(rng.choice(MIXED), 2)
+        kind = rng.choice(("inner", "left", "right", "full"))
+        self.compare(["join", "--left-key-column", a, "--right-key-column", b, "--type", kind,
+                      "--method", rng.choice(("shuffle", "broadcast", "bloom")), left, right],
+                     f"select l.*, r.* from '{left}' l {kind} join '{right}' r on l.{a} = r.{b}")
+        self.compare_directories(rng.choice(("k", "i", "d", "b", "l", "m", "k,b", "d,k")), left)
         name, reverse = rng.choice("kilufgmdtb"), rng.choice((True, False))
         order = f"{name} {'desc nulls last' if reverse else 'nulls first'}, n"
         self.compare(["sort", "--by", f"{name}{':r' if reverse else ''},n", left],
