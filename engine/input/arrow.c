@@ -153,6 +153,17 @@ static const char *read_children(const struct ArrowSchema *s, struct arena *aren
     return NULL;
 }
 
+/* Returns NULL when out of memory. */
+static const char *unreadable_type(const char *format, const char *name, struct arena *arena)
+{
+    const char *what = strncmp(format, "+u", 2) == 0   ? "values of several types, a union"
+                       : strncmp(format, "ti", 2) == 0 ? "intervals"
+                                                       : NULL;
+    if (what != NULL) return arena_format(arena, "column \"%s\" has %s", name, what);
+    return arena_format(arena, "column \"%s\" has the type %s of Arrow, which cannot be read", name,
+                        format);
+}
+
 static const char *read_field(const struct ArrowSchema *s, struct arena *arena, unsigned depth,
                               struct arrow_field *out)
 {
@@ -165,8 +176,7 @@ static const char *read_field(const struct ArrowSchema *s, struct arena *arena, 
     if (out->name == NULL || out->format == NULL) return OUT_OF_MEMORY;
     if (depth > ARROW_DEPTH_MAX) return "types are nested too deeply";
     if (!parse_format(s->format, out)) {
-        const char *problem = arena_format(
-            arena, "the type %s of column \"%s\" of Arrow cannot be read", s->format, out->name);
+        const char *problem = unreadable_type(s->format, out->name, arena);
         return problem != NULL ? problem : OUT_OF_MEMORY;
     }
     const char *problem = read_children(s, arena, depth, out);

@@ -7,7 +7,7 @@ use arrow_avro::schema::AvroSchema;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// Of types in types: schemas that contain themselves have no end.
+/// Of types in types.
 const DEPTH_MAX: u32 = 256;
 /// Of an array or a map whose items have no bytes.
 const ITEMS_MAX: u64 = i32::MAX as u64;
@@ -36,6 +36,7 @@ pub struct Checker {
 struct Reader {
     types: Vec<Type>,
     names: HashMap<String, usize>,
+    open: Vec<usize>, // types whose parts are read
     needed: bool,
 }
 
@@ -64,7 +65,13 @@ impl Reader {
             _ => {
                 let full = full_name(name, space);
                 let known = self.names.get(&full).or_else(|| self.names.get(name));
-                return known.copied().ok_or_else(|| invalid("a type has no definition"));
+                return match known {
+                    Some(place) if self.open.contains(place) => {
+                        Err(invalid("a type that contains itself is not supported"))
+                    }
+                    Some(place) => Ok(*place),
+                    None => Err(invalid("a type has no definition")),
+                };
             }
         };
         self.needed |= matches!(made, Type::Boolean);
@@ -99,7 +106,8 @@ impl Reader {
             "record" | "error" | "enum" | "fixed" => {
                 let name = part("name")?.as_str().ok_or_else(|| invalid("a name is no text"))?;
                 self.names.insert(full_name(name, space), place);
-                self.add(Type::Null); // its place: a field may be of this type
+                self.add(Type::Null); // its place
+                self.open.push(place);
             }
             "array" => {
                 let items = self.read(part("items")?, space)?;
@@ -128,6 +136,7 @@ impl Reader {
                 Type::Record(fields.collect::<Result<Vec<usize>>>()?)
             }
         };
+        self.open.pop();
         Ok(place)
     }
 }
@@ -173,8 +182,11 @@ impl Checker {
     pub fn new(schema: &AvroSchema) -> Result<Checker> {
         let value: Value = serde_json::from_str(&schema.json_string)
             .map_err(|error| invalid(&format!("it is no JSON: {error}")))?;
-        let mut reader = Reader { types: Vec::new(), names: HashMap::new(), needed: false };
+        let mut reader = Reader { types: Vec::new(), names: HashMap::new(), open: Vec::new(), needed: false };
         let row = reader.read(&value, "")?;
+        if !matches!(reader.types[row], Type::Record(_)) {
+            return Err(unsupported("its rows are no records, which have columns"));
+        }
         Ok(Checker { types: reader.types, row, needed: reader.needed })
     }
 

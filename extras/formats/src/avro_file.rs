@@ -125,10 +125,10 @@ impl AvroFile {
         let header = read_header_info(BufReader::new(read)).map_err(from_avro)?;
         let codec =
             Codec::of(header.compression().map_err(|error| unsupported(error.to_string()))?)?;
-        let stored = decoder(&header, None, 1)?.schema();
-        let schema = Arc::new(Schema::new(column_fields(stored.fields())));
         let written = normalized(&header.writer_schema().map_err(from_avro)?)?;
         let checker = Arc::new(Checker::new(&written)?);
+        let stored = decoder(&header, None, 1)?.schema();
+        let schema = Arc::new(Schema::new(column_fields(stored.fields())));
         let mut file = AvroFile { input, header, schema, codec, checker, pieces: Vec::new() };
         file.find_pieces()?;
         Ok(file)

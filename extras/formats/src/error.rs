@@ -87,6 +87,10 @@ impl From<ArrowError> for Error {
 
 /// The crates have few variants of errors; what they do not support is only in the text.
 fn from_text(message: String) -> Error {
+    // Names of their variants, which say nothing to a reader.
+    let variants =
+        ["External: ", "Parquet error: ", "Arrow: ", "EOF: ", "Invalid argument error: "];
+    let message = variants.iter().fold(message, |text, variant| text.replace(variant, ""));
     let lower = message.to_lowercase();
     let words = [
         "not supported",

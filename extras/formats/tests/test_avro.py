@@ -322,6 +322,17 @@ class Avro(Command):
             self.assertIn('column "u"', error)
             self.assertIn("no output was written", error)
 
+    def test_schemas_that_cannot_be_read(self):
+        schema = {"type": "record", "name": "r", "fields": [
+            {"name": "k", "type": "int"}, {"name": "next", "type": ["null", "r"]}]}
+        for path, problem in ((self.write("a.avro", [{"k": 1, "next": None}], schema),
+                               "its schema: a type that contains itself is not supported"),
+                              (self.write("b.avro", ["a"], "string"),
+                               "its rows are no records, which have columns")):
+            _, error = self.run_glint("select", path, self.path("out"), code=65)
+            self.assertIn(f"cause: {path}: {problem}", error)
+            self.assertIn("hint: write the file again", error)
+
     def test_unknown_codecs(self):
         path = self.write("a.avro", [row(1)], codec="bzip2")
         _, error = self.run_glint("agg", "--count", path, self.path("out"), code=65)
