@@ -396,6 +396,53 @@ class Jobs(unittest.TestCase):
         self.assertEqual(pyarrow.parquet.read_table(self.path("out")).to_pylist(), [
             {"min(n)": -1, "min_text(day)": days[1], "min_text(k)": "10", "max_text(n)": 9}])
 
+    def test_zeros_of_keys_have_no_sign(self):
+        """-0.0 and 0.0 are one key, as in SQL; a column that is no key keeps its -0.0."""
+        dictionary = pyarrow.array([0.0, -0.0, -0.0, 1.5]).dictionary_encode()
+        for name, type_ in (("f64", pyarrow.float64()), ("f32", pyarrow.float32()),
+                            ("f16", pyarrow.float16()), ("dictionary", None)):
+            with self.subTest(name):
+                values = [0.0, -0.0, -0.0, 1.5]
+                zeros = dictionary if type_ is None else pyarrow.array(values, type_)
+                table = pyarrow.table({"x": zeros, "k": ["a"] * 4, "y": [-0.0] * 4})
+                with pyarrow.ipc.new_file(self.path("in"), table.schema) as writer:
+                    writer.write_table(table)
+                for by, more, at in (("x", [], 1), ("x,k", [], 2), ("x", ["--first", "y"], 1)):
+                    rows = self.text("agg", "--by", by, "--count", *more)
+                    self.assertEqual([(row[0], row[at]) for row in rows],
+                                     [("0.0", "3"), ("1.5", "1")], (by, more))
+                self.assertEqual(self.text("agg", "--distinct", "x"), [["2"]])
+                self.assertEqual(self.text("agg", "--distinct", "y", "--first", "k"), [["1", "a"]])
+                for job in (["distinct"], ["dedup"], ["dedup", "--by", "x"],
+                            ["dedup", "--by", "x,k"],
+                            ["top", "1", "--by", "k", "--text", "--per", "x"]):
+                    self.assertEqual([row[0] for row in self.text(*job)], ["0.0", "1.5"], job)
+                for method in ("shuffle", "broadcast", "bloom"):
+                    for key in ("x", "x,k"):
+                        rows = self.text("join", "--key-column", key, "--method", method,
+                                         right="in")
+                        self.assertEqual(len(rows), 10, (method, key))
+                        self.assertEqual({row[2] for row in rows}, {"-0.0"})
+                for where in ([], ["--where", "x < 9"]):
+                    rows = self.text("count-keys", "--key", "text", "--key-column", "x", *where)
+                    self.assertEqual(rows, [["0.0", "3"], ["1.5", "1"]])
+                rows = self.text("select", "--columns", "x")
+                self.assertEqual([row[0] for row in rows], ["-0.0", "-0.0", "0.0", "1.5"])
+
+    def text(self, job, *options, right=None):
+        """The sorted rows of a job of the file `in`."""
+        paths = [self.path("in")] + ([self.path(right)] if right else [])
+        if job == "top":
+            paths, options = [options[0], *paths], options[1:]
+        form = [] if job == "count-keys" else ["--output-format", "tsv"]
+        self.glint(job, *options, *form, *paths, self.path("rows"))
+        lines = []
+        for part in sorted(os.listdir(self.path("rows"))):
+            if part.startswith("part-"):
+                with open(os.path.join(self.path("rows"), part), encoding="utf-8") as file:
+                    lines += file.read().splitlines()
+        return sorted(line.split("\t") for line in lines)
+
     def test_orders_of_times_and_durations(self):
         """The Z of a time with a zone is behind its fraction; durations are numbers."""
         table = pyarrow.table({
