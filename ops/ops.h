@@ -134,6 +134,11 @@ int save_objects_read(struct glint_task *task, struct unpacker *u, uint64_t elem
                       const struct save_objects **out);
 /* Appends the row as an object, without a line end. Returns 0 or a code; nothing of the row is left
  * then. */
+/* Fails the task with a value that its column of the output cannot have, or, without the name of a
+ * column, with a row that has another number of fields. `others` are forms that keep such values.
+ * Returns a code. */
+int save_fail_value(struct glint_task *task, struct glint_slice row, uint32_t column,
+                    const char *name, const char *problem, const char *others);
 int save_objects_append(struct glint_task *task, const struct save_objects *o,
                         struct glint_slice row, struct buffer *out);
 /* Writes the records of a batch as lines (ops/save_as_text_file.c). */

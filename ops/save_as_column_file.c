@@ -14,7 +14,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 
 #define ARRAY_ROWS_MAX  8192
@@ -388,22 +387,7 @@ static int write_array(struct column_save *s, struct column_output *o)
 /* Why a row cannot be written: nothing of it stays in the builders. */
 static int bad_row(struct column_save *s, struct glint_slice row, const char *problem)
 {
-    return glint_fail_row(s->task, GLINT_E_BAD_ROW, row, "each row needs a field for each column",
-                          problem);
-}
-
-/* The same of a value that its column cannot have. */
-static int bad_value(struct column_save *s, struct glint_slice row, uint32_t column,
-                     const char *problem)
-{
-    char name[64] = "", reason[192];
-    const char *const whole = s->fields[column].name;
-    header_name_append(name, 0, sizeof name,
-                       (struct glint_slice){(const uint8_t *)whole, strlen(whole)});
-    text_format(reason, sizeof reason, "column %" PRIu32 " (%s) of the output: %s", column + 1,
-                name, problem);
-    return glint_fail_row(s->task, GLINT_E_BAD_ROW, row,
-                          "--output-format csv, tsv or jsonl keeps such values", reason);
+    return save_fail_value(s->task, row, 0, NULL, problem, NULL);
 }
 
 static int append_row(struct column_save *s, struct column_output *o, struct glint_slice row)
@@ -421,7 +405,9 @@ static int append_row(struct column_save *s, struct column_output *o, struct gli
             field.data = s->empty_is_null ? NULL : &null;
         const char *problem = arrow_builder_append(&o->builders[i], field, &no_memory);
         if (no_memory) return error_no_memory(&s->task->error);
-        if (problem != NULL) return bad_value(s, row, i, problem);
+        if (problem != NULL)
+            return save_fail_value(s->task, row, i, s->fields[i].name, problem,
+                                   "csv, tsv or jsonl");
     }
     if (glint_next_field(&rest, CSV_SEPARATOR, &field))
         return bad_row(s, row, "it has more fields than the output has columns");

@@ -7,6 +7,7 @@
 #include "ops/ops.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -82,6 +83,21 @@ static const char *append_member(struct json *j, const struct save_objects *o,
     return NULL;
 }
 
+int save_fail_value(struct glint_task *task, struct glint_slice row, uint32_t column,
+                    const char *name, const char *problem, const char *others)
+{
+    char shown[64] = "", reason[192], hint[96];
+    if (name == NULL)
+        return glint_fail_row(task, GLINT_E_BAD_ROW, row, "each row needs a field for each column",
+                              problem);
+    header_name_append(shown, 0, sizeof shown,
+                       (struct glint_slice){(const uint8_t *)name, strlen(name)});
+    text_format(reason, sizeof reason, "column %" PRIu32 " (%s) of the output: %s", column + 1,
+                shown, problem);
+    text_format(hint, sizeof hint, "--output-format %s keeps such values", others);
+    return glint_fail_row(task, GLINT_E_BAD_ROW, row, hint, reason);
+}
+
 int save_objects_append(struct glint_task *task, const struct save_objects *o,
                         struct glint_slice row, struct buffer *out)
 {
@@ -89,19 +105,24 @@ int save_objects_append(struct glint_task *task, const struct save_objects *o,
     assert(o->count > 0);
     struct json j = {.out = *out};
     const uint64_t begin = out->size;
-    const char *problem = NULL;
+    const char *problem = NULL, *name = NULL;
+    uint32_t i = 0;
     json_begin(&j, NULL, '{');
-    for (uint32_t i = 0; problem == NULL && i < o->count; i++)
-        problem = glint_next_field(&rest, CSV_SEPARATOR, &field)
-                      ? append_member(&j, o, &o->members[i], field)
-                      : "it has fewer fields than the output has columns";
+    for (; problem == NULL && i < o->count; i++) {
+        if (glint_next_field(&rest, CSV_SEPARATOR, &field)) {
+            problem = append_member(&j, o, &o->members[i], field);
+            name = problem != NULL ? o->members[i].name : NULL;
+        } else {
+            problem = "it has fewer fields than the output has columns";
+        }
+    }
     if (problem == NULL && glint_next_field(&rest, CSV_SEPARATOR, &field))
         problem = "it has more fields than the output has columns";
     json_end(&j, '}');
     *out = j.out;
     if (problem != NULL) {
         out->size = begin;
-        return glint_fail_row(task, GLINT_E_BAD_ROW, row, NULL, problem);
+        return save_fail_value(task, row, i - 1, name, problem, "csv, tsv or parquet");
     }
     return j.failed ? error_no_memory(&task->error) : 0;
 }

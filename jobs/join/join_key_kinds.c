@@ -51,13 +51,14 @@ static void describe_type(const struct table *t, enum column_values values, cons
         const char *name;
     } names[] = {{'c', "int8"},   {'C', "uint8"}, {'s', "int16"},  {'S', "uint16"}, {'i', "int32"},
                  {'I', "uint32"}, {'l', "int64"}, {'L', "uint64"}, {'e', "half"},   {'f', "float"},
-                 {'g', "double"}, {'b', "bool"},  {'z', "binary"}, {'+', "nested"}};
+                 {'g', "double"}, {'b', "bool"},  {'z', "binary"}};
     static const char *const kinds[] = {[VALUES_UNKNOWN] = "text",
                                         [VALUES_NUMBERS] = "number",
                                         [VALUES_TIMES] = "timestamp",
                                         [VALUES_TIMES_OF_DAY] = "time",
                                         [VALUES_BOOLEANS] = "bool",
-                                        [VALUES_TEXTS] = "string"};
+                                        [VALUES_TEXTS] = "string",
+                                        [VALUES_NESTED] = "nested"};
     const char *name = kinds[values];
     if (t->csv != FIELDS_COLUMNS) name = t->csv == FIELDS_JSON ? "JSON" : "text";
     for (size_t i = 0; type != NULL && i < sizeof names / sizeof names[0]; i++)

@@ -295,6 +295,7 @@ static enum column_values type_of_format(const char *type)
     if (type[0] != '\0' && type[1] == '\0' && strchr("cCsSiIlLefg", type[0]) != NULL)
         return VALUES_NUMBERS;
     if (strcmp(type, "b") == 0) return VALUES_BOOLEANS;
+    if (type[0] == '+' && strcmp(type, "+r") != 0) return VALUES_NESTED;
     if (strncmp(type, "d:", 2) == 0) return VALUES_NUMBERS;
     if (strncmp(type, "tD", 2) == 0) return VALUES_NUMBERS; /* durations */
     if (strncmp(type, "tt", 2) == 0) return VALUES_TIMES_OF_DAY;

@@ -100,7 +100,8 @@ enum column_values {
     VALUES_TIMES, /* these and the next ones are compared as texts */
     VALUES_TIMES_OF_DAY,
     VALUES_BOOLEANS,
-    VALUES_TEXTS
+    VALUES_TEXTS,
+    VALUES_NESTED /* lists, structs and maps, as JSON */
 };
 /* A time as a text whose order is that of the times: without the Z behind it, which is greater than
  * the point of a fraction. */

@@ -37,7 +37,8 @@ static int find_column(void *arg, enum expression_name kind, struct glint_slice 
                                                  [VALUES_TIMES] = EXPRESSION_TIME,
                                                  [VALUES_TIMES_OF_DAY] = EXPRESSION_TIME_OF_DAY,
                                                  [VALUES_BOOLEANS] = EXPRESSION_BOOLEAN,
-                                                 [VALUES_TEXTS] = EXPRESSION_ANY};
+                                                 [VALUES_TEXTS] = EXPRESSION_ANY,
+                                                 [VALUES_NESTED] = EXPRESSION_TEXT};
     struct where_columns *w = arg;
     struct table *t = w->table;
     uint32_t number = 0;

@@ -78,7 +78,9 @@ static int check_has_numbers(struct table *t, const char *option, uint32_t numbe
     return glint_abort(t->g, GLINT_E_BAD_VALUE,
                        "use --min, --max, --first, --last, --count or --distinct",
                        "--%s: %s has %s, and no numbers", option, label,
-                       values == VALUES_BOOLEANS ? "truth values" : "times");
+                       values == VALUES_BOOLEANS ? "truth values"
+                       : values == VALUES_NESTED ? "lists or structs"
+                                                 : "times");
 }
 
 /* Adds the results of one kind of the columns that its option lists: their fields are among columns

@@ -194,7 +194,8 @@ class Pruning(unittest.TestCase):
                 ("NOT (n > 999)", 1000, 9), ("n IS NULL", 0, 10), ("5 > n", 5, 9),
                 ("n = 4.5", 0, 9), ("s = 's01234'", 1, 9), ("s >= 's09'", 1000, 9),
                 ("day = DATE '2020-01-01'", 10, 9), ("day = '2020-01-01'", 10, 9),
-                ("n < 1000 AND half > 1", 997, 9), ("half > 1 AND n < 1000", 997, 0),
+                ("n < 1000 AND half > 1", 997, 9), ("half > 1 AND n < 1000", 997, 9),
+                ("half * 2 > 1 AND n < 1000", 998, 0),
                 ("n < 1000 OR s > 's08999'", 2000, 8), ("half < 1", 2, 0)):
             status, data, left_out = self.rows("in", where)
             self.assertEqual((status, len((data or b"").splitlines()), left_out),

@@ -47,10 +47,11 @@ class Values(Command):
     def test_columns_that_have_no_numbers(self):
         """An error before the job runs; texts may be numbers."""
         at = datetime.datetime(2026, 1, 31)
-        path = self.write("in", t=[at], d=[at.date()], c=[at.time()], b=[True], k=["7"])
+        path = self.write("in", t=[at], d=[at.date()], c=[at.time()], b=[True], k=["7"],
+                          l=[[1]])
         for option in ("sum", "mean", "median", "stddev", "variance-pop"):
             for name, what in (("t", "times"), ("d", "times"), ("c", "times"),
-                               ("b", "truth values")):
+                               ("b", "truth values"), ("l", "lists or structs")):
                 _, error = self.run_glint("agg", f"--{option}", name, path, self.path("out"),
                                           code=64)
                 self.assertRegex(error, rf"column \d \({name}\) has {what}, and no numbers")
@@ -64,6 +65,22 @@ class Values(Command):
                       error)
         self.assertIn("hint: --output-format csv, tsv or jsonl keeps such values", error)
         self.run_glint("agg", "--sum", "n", "--output-format", "csv", path, self.path("out"))
+
+    def test_texts_that_json_cannot_hold(self):
+        path = self.write("in", n=[1], s=[b"\xff"])
+        _, error = self.run_glint("select", "--output-format", "jsonl", path, self.path("out"),
+                                  code=65)
+        self.assertIn("column 2 (s) of the output: a text is not UTF-8, as JSON has to be", error)
+        self.assertIn("hint: --output-format csv, tsv or parquet keeps such values", error)
+
+    def test_nested_values_are_compared_as_texts(self):
+        path = self.write("in", n=[1, 2], l=[[1], [2]])
+        self.run_glint("select", "--where", "l = '[2]'", path, self.path("out"))
+        self.assertEqual(self.table("out").column("n").to_pylist(), [2])
+        for condition in ("l > 1", "l + 1 = 2"):
+            self.run_glint("select", "--where", condition, path, self.path("out"), code=64)
+        self.run_glint("select", "--where", "l[0] > 1", path, self.path("out"))
+        self.assertEqual(self.table("out").column("n").to_pylist(), [2])
 
     def test_quantiles_of_groups_with_nan(self):
         path = self.write("in", f=[1.0, 3.0, INF, NAN])
