@@ -120,7 +120,8 @@ static const char *find_file_problem(const struct env_stat *s, enum file_use use
     if (!owned) return "it belongs to another user";
     if (use == FILE_LOG && s->links != 1) return "it has more than one hard link";
     if (use == FILE_CONFIG && (s->mode & 022) != 0) return "other users may write to it";
-    if (use == FILE_SECRET && (s->mode & closed) != 0) return "other users may read or write it";
+    const bool secret = use == FILE_SECRET || use == FILE_KEY;
+    if (secret && (s->mode & closed) != 0) return "other users may read or write it";
     return NULL;
 }
 
@@ -137,19 +138,20 @@ static int set_file_refused_error(const char *path, const char *wrong, const str
     static const char *const others[] = {
         [FILE_CONFIG] = "use a file that belongs to you or to root: it names programs to run",
         [FILE_SECRET] = "use a file of your own; `glint secret new FILE` makes one",
+        [FILE_KEY] = "name the PEM file of the key, which must be your own",
         [FILE_LOG] = "remove it, or set log_dir to a directory that only you can write to"};
-    const char *hint = others[use];
     if (by_mode && use == FILE_CONFIG)
         text_format(error->hint, sizeof error->hint,
                     "chmod go-w %s: it names programs to run, so only you and root may change it",
                     path);
-    else if (by_mode && use == FILE_SECRET)
-        text_format(
-            error->hint, sizeof error->hint,
-            "chmod %s %s; if other users may have read it, make a new one with `glint secret new`",
-            s->owner == 0 ? "640" : "600", path);
+    else if (by_mode && (use == FILE_SECRET || use == FILE_KEY))
+        text_format(error->hint, sizeof error->hint,
+                    "chmod %s %s; if other users may have read it, %s",
+                    s->owner == 0 ? "640" : "600", path,
+                    use == FILE_KEY ? "get a certificate for a new key"
+                                    : "make a new one with `glint secret new`");
     else
-        text_format(error->hint, sizeof error->hint, "%s", hint);
+        text_format(error->hint, sizeof error->hint, "%s", others[use]);
     return -EPERM;
 }
 

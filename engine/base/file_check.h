@@ -11,6 +11,7 @@
 enum file_use {
     FILE_CONFIG, /* names programs to run: owned by this user or root, writable only by its owner */
     FILE_SECRET, /* like CONFIG, and readable only by its owner (if root: also by its group) */
+    FILE_KEY,    /* like SECRET: a private key that another program made */
     /* For appending, created with mode 0600: owned by this user, no second hard link. */
     FILE_LOG,
 };

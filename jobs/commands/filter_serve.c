@@ -93,7 +93,7 @@ static int read_pem(const char *path, bool secret, struct buffer *out, struct gl
     struct env *env = env_real();
     struct env_stat stat;
     const int file = secret
-                         ? file_open_checked(env, path, FILE_SECRET, GLINT_E_SECRET, &stat, error)
+                         ? file_open_checked(env, path, FILE_KEY, GLINT_E_SECRET, &stat, error)
                          : env->open(env, ENV_CWD, path, ENV_READ);
     if (file < 0 && secret) return error->code;
     if (file < 0) return error_set_system(error, GLINT_E_SECRET, file, "open", path);

@@ -441,7 +441,7 @@ class FilterServer(ClusterTest):
         os.chmod(exposed[3], 0o644)
         words = ("--listen", "127.0.0.1:0", "--password-file", self.write_password())
         for cert, key, cause in ((good[1], other[3], "key values mismatch"), (locked[1], locked[3], "without a password"),
-                                 (exposed[1], exposed[3], "other users may read"), (good[3], good[3], "cannot be used for TLS"),
+                                 (exposed[1], exposed[3], "may have read it, get a certificate for a new key"), (good[3], good[3], "cannot be used for TLS"),
                                  ("absent", good[3], "No such file"), (good[1], "absent", "No such file")):
             with self.subTest(cause):
                 code, _, err = self.run_glint("filter", "serve", "filters", *words, "--tls-cert-file", cert, "--tls-key-file", key)
