@@ -192,6 +192,10 @@ struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths,
  * msgpack, the key's i64 or text. */
 struct glint_rdd *glint_msgpack_file_by_name(struct glint *g, const char *paths,
                                              struct glint_schema schema);
+/* As by name, for values whose only large part is the last one: what is behind the first 4 KiB or
+ * more of a value may be missing, and is then not read. Of plain files, not of objects at URLs. */
+struct glint_rdd *glint_msgpack_file_heads(struct glint *g, const char *paths,
+                                           struct glint_schema schema);
 /* Each file as one pair: (path, content). wholeTextFiles decompresses; binaryFiles gives the
  * bytes as they are. Empty files are pairs, too; small files share a partition. A content has less
  * than 4 GiB and must fit into memory. Paths as in textFile. Differs from Spark: the key is the

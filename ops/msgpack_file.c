@@ -18,11 +18,19 @@
 #include "ops/selection.h"
 
 #define RECORD_BYTES_MAX (VALUE_BYTES_MAX + KEY_BYTES_MAX + 64)
+#define VALUE_HEAD_BYTES (4 * KIB) /* at least so many of a value that is cut */
+
+/* The operator's parameter. */
+enum msgpack_file_form {
+    FORM_RECORDS,
+    FORM_BY_NAME, /* a value alone has the name of its file as its key */
+    FORM_HEADS,   /* the same, and large values are cut */
+};
 
 struct msgpack_state {
     struct glint_task *task;
     struct glint_schema schema;
-    bool by_name; /* a value alone has the name of its file as its key */
+    enum msgpack_file_form form;
     struct input_stream source;
     uint8_t *window;
     uint64_t first, at, fill, capacity;
@@ -116,6 +124,15 @@ static enum msgpack_validity decode_msgpack_cell(struct msgpack_state *s, enum g
     return MSGPACK_COMPLETE;
 }
 
+/* Whether the rest of the value at `p` is skipped: of a plain file, not of an object at a URL. */
+static bool is_value_cut(const struct msgpack_state *s, const uint8_t *p)
+{
+    const uint64_t have = s->fill - (uint64_t)(p - s->window);
+    assert(p >= s->window && have <= s->fill);
+    return s->form == FORM_HEADS && have >= VALUE_HEAD_BYTES && s->source.decompressor == NULL &&
+           s->source.piece->remote == NULL;
+}
+
 /* A value without a key: all of the file. */
 static enum msgpack_validity decode_named_value(struct msgpack_state *s, struct glint_record *out,
                                                 uint64_t *size)
@@ -126,12 +143,14 @@ static enum msgpack_validity decode_named_value(struct msgpack_state *s, struct 
     const uint64_t name_size = dot != NULL && dot > name ? (uint64_t)(dot - name) : strlen(name);
     const uint8_t *p = s->window + s->at;
     assert(s->schema.value == GLINT_MSGPACK);
-    const enum msgpack_validity r = check_truncated_value(s, p, s->fill - s->at, size);
+    enum msgpack_validity r = check_truncated_value(s, p, s->fill - s->at, size);
+    const bool cut = r == MSGPACK_TRUNCATED && is_value_cut(s, p);
+    if (cut) r = MSGPACK_COMPLETE;
     if (r != MSGPACK_COMPLETE) return r;
-    if (s->source.at != s->fill - s->at || s->at + *size != s->fill ||
+    if (s->source.at != s->fill - s->at || (!cut && s->at + *size != s->fill) ||
         (piece->compression == COMPRESSION_NONE && piece->file_size != *size))
         return set_msgpack_corrupt(s, p, "an array of key and value", "an array of another size");
-    out->value.bytes = (struct glint_slice){p, *size};
+    out->value.bytes = (struct glint_slice){p, cut ? s->fill - s->at : *size};
     if (s->schema.key == GLINT_I64) {
         if (text_parse_i64((const uint8_t *)name, name_size, &out->key.i64)) return r;
         error_set(&s->task->error, GLINT_E_MSGPACK_CORRUPT,
@@ -160,7 +179,7 @@ static enum msgpack_validity decode_msgpack_record(struct msgpack_state *s,
     struct msgpack_head pair;
     if (!msgpack_read_head(p, s->fill - s->at, &pair))
         return check_truncated_value(s, p, s->fill - s->at, size);
-    if (s->by_name && pair.kind == MSGPACK_KIND_ARRAY && pair.count != 2)
+    if (s->form != FORM_RECORDS && pair.kind == MSGPACK_KIND_ARRAY && pair.count != 2)
         return decode_named_value(s, out, size);
     if (pair.kind != MSGPACK_KIND_ARRAY || pair.count != 2)
         return set_msgpack_corrupt(s, p, "an array of key and value",
@@ -179,6 +198,10 @@ static enum msgpack_validity decode_msgpack_record(struct msgpack_state *s,
         p += key_size;
         r = decode_msgpack_cell(s, s->schema.value, p, (uint64_t)(end - p), &out->value,
                                 &value_size);
+        if (r == MSGPACK_TRUNCATED && is_value_cut(s, p)) {
+            out->value.bytes = (struct glint_slice){p, (uint64_t)(end - p)};
+            r = MSGPACK_COMPLETE;
+        }
     }
     *size = pair.head_size + key_size + value_size;
     return r;
@@ -294,21 +317,36 @@ static bool is_large_cell(enum glint_type type, const union glint_value *v)
     return codec_type_is_bytes(type) && v->bytes.size > EMIT_BUFFER_BYTES;
 }
 
+/* Returns false with an error if the file does not have the rest of the record. */
+static bool skip_record_rest(struct msgpack_state *s, uint64_t size)
+{
+    struct input_stream *source = &s->source;
+    const uint64_t rest = size - (s->fill - s->at), left = source->piece->file_size - source->at;
+    if (rest > left) return set_file_truncated(s) == 0;
+    source->at += rest;
+    source->ended = rest == left;
+    s->first = s->at = s->fill;
+    return true;
+}
+
 /* Adds the decoded record of `size` bytes at s->at to the batch; a large one is emitted alone. */
 static enum flow add_msgpack_record(struct msgpack_state *s, const struct glint_record *r,
                                     uint64_t size, struct glint_emitter *out)
 {
+    const bool cut = size > s->fill - s->at;
     const bool outside =
-        s->by_name && s->schema.key == GLINT_TEXT &&
+        s->form != FORM_RECORDS && s->schema.key == GLINT_TEXT &&
         (r->key.bytes.data < s->window || r->key.bytes.data >= s->window + s->fill);
-    const bool large = outside || is_large_cell(s->schema.key, &r->key) ||
+    const bool large = cut || outside || is_large_cell(s->schema.key, &r->key) ||
                        is_large_cell(s->schema.value, &r->value);
     if (large || s->rows == BATCH_ROWS_MAX || s->at + size - s->first > BATCH_BYTES_MAX) {
         if (push_msgpack_rows(s, out) != FLOW_MORE) return out->flow;
     }
+    if (cut && !skip_record_rest(s, size)) return FLOW_FAIL;
     if (large) {
         s->task->counters.values[COUNT_ROWS_READ]++;
         glint_emit(out, r);
+        if (cut) return out->flow;
         s->first = s->at + size;
     } else {
         msgpack_column_add(s, s->schema.key, &s->key, &r->key);
@@ -357,7 +395,9 @@ static int msgpack_file_open(void *state, const struct op_open *o)
     struct msgpack_state *s = state;
     s->task = o->task;
     s->schema = o->out;
-    s->by_name = o->params.size > 0;
+    struct unpacker u = unpack_begin(o->params);
+    s->form = o->params.size > 0 ? (enum msgpack_file_form)unpack_u64(&u, FORM_HEADS)
+                                 : FORM_RECORDS;
     s->capacity = READ_BLOCK_BYTES;
     s->window = mem_alloc(s->capacity);
     return s->window != NULL ? 0 : error_no_memory(&s->task->error);
@@ -393,7 +433,7 @@ static int msgpack_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 extern const struct op op_msgpack_file;
 
 static struct glint_rdd *create_msgpack_source(struct glint *g, const char *paths,
-                                               struct glint_schema schema, const uint64_t *by_name)
+                                               struct glint_schema schema, const uint64_t *form)
 {
     if (!schema_is_concrete(schema)) {
         error_set(&g->error, GLINT_E_PLAN_TYPE, "error in the job's plan, not in its input",
@@ -402,7 +442,7 @@ static struct glint_rdd *create_msgpack_source(struct glint *g, const char *path
     }
     const struct file_source source = {.op = &op_msgpack_file,
                                        .schema = schema,
-                                       .parameter = by_name,
+                                       .parameter = form,
                                        .binary = true,
                                        .make_splits = msgpack_make_splits};
     return file_source_create(g, paths, &source);
@@ -413,15 +453,28 @@ struct glint_rdd *glint_msgpack_file(struct glint *g, const char *paths, struct 
     return create_msgpack_source(g, paths, schema, NULL);
 }
 
-struct glint_rdd *glint_msgpack_file_by_name(struct glint *g, const char *paths,
-                                             struct glint_schema schema)
+static struct glint_rdd *create_named_source(struct glint *g, const char *paths,
+                                             struct glint_schema schema, const uint64_t *form)
 {
-    static const uint64_t by_name = 1;
     if (schema.value == GLINT_MSGPACK && (schema.key == GLINT_I64 || schema.key == GLINT_TEXT))
-        return create_msgpack_source(g, paths, schema, &by_name);
+        return create_msgpack_source(g, paths, schema, form);
     error_set(&g->error, GLINT_E_PLAN_TYPE, "error in the job's plan, not in its input",
               "msgpackFile by name: the value is msgpack, the key i64 or text");
     return NULL;
+}
+
+struct glint_rdd *glint_msgpack_file_by_name(struct glint *g, const char *paths,
+                                             struct glint_schema schema)
+{
+    static const uint64_t form = FORM_BY_NAME;
+    return create_named_source(g, paths, schema, &form);
+}
+
+struct glint_rdd *glint_msgpack_file_heads(struct glint *g, const char *paths,
+                                           struct glint_schema schema)
+{
+    static const uint64_t form = FORM_HEADS;
+    return create_named_source(g, paths, schema, &form);
 }
 
 const struct op op_msgpack_file = {.name = "msgpackFile",

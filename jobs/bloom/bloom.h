@@ -312,6 +312,9 @@ enum bloom_result bloom_decode(const uint8_t *data, uint64_t size, struct bloom_
 /* The same if more bytes may follow: `*out_size` is the size of the filter in `data`. */
 enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
                                      struct bloom_filter *out_view, uint64_t *out_size);
+/* The parameters of a filter whose bits may be missing; seeds are borrowed from `data`. Compares no
+ * checksum. */
+enum bloom_result bloom_decode_header(const uint8_t *data, uint64_t size, struct bloom_params *out);
 
 /* ---- filters in segments (segment.c) ---- */
 

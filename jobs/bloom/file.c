@@ -153,6 +153,40 @@ static void get_header_id_type(struct coding_reader *reader, uint32_t *out)
         reader->result = BLOOM_ERR_ID_TYPE;
 }
 
+/* What is before the bits; an error is the reader's result. Returns the size of what the checksum
+ * includes. */
+static uint64_t get_header(struct coding_reader *reader, struct bloom_params *out,
+                           uint64_t *out_checksum)
+{
+    const uint8_t *data = reader->at;
+    *out = (struct bloom_params){.layout = BLOOM_CLASSIC};
+    uint8_t version = get_header_version(reader);
+    coding_get_scheme(reader, &out->scheme);
+    if (version > CLASSIC_VERSION) get_header_layout(reader, version, &out->layout);
+    out->n = coding_get_number(reader, CODING_UINT64, 8);
+    out->m = coding_get_number(reader, CODING_UINT64, 8);
+    out->k = (uint32_t)coding_get_number(reader, CODING_UINT32, 4);
+    if (version >= SEEDS_VERSION) get_header_seeds(reader, version, out);
+    if (version == ID_TYPE_VERSION) get_header_id_type(reader, &out->id_type);
+    const uint64_t size = (uint64_t)(reader->at - data);
+    *out_checksum = coding_get_number(reader, CODING_UINT64, 8);
+    const uint64_t length = coding_get_number(reader, CODING_BIN32, 4);
+    if (reader->result == BLOOM_OK) reader->result = bloom_params_check(out);
+    if (reader->result == BLOOM_OK && length != bloom_bytes(out->m))
+        reader->result = BLOOM_ERR_LENGTH;
+    return size;
+}
+
+enum bloom_result bloom_decode_header(const uint8_t *data, uint64_t size, struct bloom_params *out)
+{
+    uint64_t checksum;
+    struct coding_reader reader = {.at = data, .end = data + size};
+    if (size == 0) return BLOOM_ERR_TRUNCATED;
+    if (bloom_is_segment(data, size)) return BLOOM_ERR_SEGMENT;
+    get_header(&reader, out, &checksum);
+    return reader.result;
+}
+
 enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
                                      struct bloom_filter *out_view, uint64_t *out_size)
 {
@@ -161,22 +195,10 @@ enum bloom_result bloom_decode_first(const uint8_t *data, uint64_t size,
     if (size == 0) return BLOOM_ERR_TRUNCATED;
     if (bloom_is_segment(data, size)) return BLOOM_ERR_SEGMENT;
     struct coding_reader reader = {.at = data, .end = data + size};
-    struct bloom_params params = {.layout = BLOOM_CLASSIC};
-    uint8_t version = get_header_version(&reader);
-    coding_get_scheme(&reader, &params.scheme);
-    if (version > CLASSIC_VERSION) get_header_layout(&reader, version, &params.layout);
-    params.n = coding_get_number(&reader, CODING_UINT64, 8);
-    params.m = coding_get_number(&reader, CODING_UINT64, 8);
-    params.k = (uint32_t)coding_get_number(&reader, CODING_UINT32, 4);
-    if (version >= SEEDS_VERSION) get_header_seeds(&reader, version, &params);
-    if (version == ID_TYPE_VERSION) get_header_id_type(&reader, &params.id_type);
-    uint64_t header_size = (uint64_t)(reader.at - data);
-    uint64_t checksum = coding_get_number(&reader, CODING_UINT64, 8);
-    uint64_t length = coding_get_number(&reader, CODING_BIN32, 4);
-    if (reader.result == BLOOM_OK) reader.result = bloom_params_check(&params);
-    if (reader.result == BLOOM_OK && length != bloom_bytes(params.m))
-        reader.result = BLOOM_ERR_LENGTH;
-    const uint8_t *bits = coding_take_bytes(&reader, length);
+    struct bloom_params params;
+    uint64_t checksum, header_size = get_header(&reader, &params, &checksum);
+    const uint8_t *bits =
+        reader.result == BLOOM_OK ? coding_take_bytes(&reader, bloom_bytes(params.m)) : NULL;
     if (reader.result != BLOOM_OK) return reader.result;
     assert(bits != NULL);
     if (checksum != coding_checksum(data, header_size, bits, params.m)) return BLOOM_ERR_CHECKSUM;

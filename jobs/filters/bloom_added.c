@@ -343,12 +343,17 @@ static int add_rows_to_filter(struct glint_task *task, void *state, const struct
     struct add_rows_state *s = state;
     struct bloom_filter filter;
     uint8_t header[BLOOM_HEADER_MAX];
+    char key[256];
     uint32_t number;
+    int r = bloom_input_key_number(&s->sizes, task, &in->key, &number);
+    if (r != 0) return r;
     const enum bloom_result result =
         bloom_decode(in->value.bytes.data, in->value.bytes.size, &filter);
-    if (result != BLOOM_OK)
-        return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "%s", bloom_strerror(result));
-    int r = bloom_input_key_number(&s->sizes, task, &in->key, &number);
+    if (result != BLOOM_OK) {
+        sizes_key_text(&s->sizes, number, key, sizeof key);
+        return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "the filter of key %s: %s", key,
+                          bloom_strerror(result));
+    }
     if (r == 0 && !bloom_params_equal(&filter.params, &s->sizes.params[number]))
         r = glint_fail(task, GLINT_E_INPUT_CHANGED, NULL,
                        "a filter has another size than when its size was read");

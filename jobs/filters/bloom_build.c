@@ -204,11 +204,25 @@ static int compute_build_number(const struct build_plan *p, struct glint_rdd *li
     return r;
 }
 
-static struct glint_rdd *built_filters(const struct build_plan *p)
+static struct glint_schema filters_schema(const struct build_plan *p)
 {
     const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
-    const struct glint_schema schema = {text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
-    return glint_msgpack_file_by_name(p->g, p->filters, schema);
+    return (struct glint_schema){text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
+}
+
+static struct glint_rdd *built_filters(const struct build_plan *p)
+{
+    return glint_msgpack_file_by_name(p->g, p->filters, filters_schema(p));
+}
+
+/* Those that will be changed are read whole, and checked, when they are. */
+static int read_filters_sizes(struct build_plan *p)
+{
+    const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
+    if (!p->add && !p->remove)
+        return sizes_from_filters(built_filters(p), text, p->filters, &p->sizes);
+    return sizes_from_heads(glint_msgpack_file_heads(p->g, p->filters, filters_schema(p)), text,
+                            p->filters, &p->sizes);
 }
 
 static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rdd *lines)
@@ -416,8 +430,7 @@ static int choose_id_type(struct build_plan *p)
 static int read_build_sizes(struct build_plan *p)
 {
     if (p->filters == NULL) return sizes_read(p->g, &p->source, &p->fields, &p->sizing, &p->sizes);
-    const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
-    int r = sizes_from_filters(built_filters(p), text, p->filters, &p->sizes);
+    int r = read_filters_sizes(p);
     if (r == 0 && bloom_is_static(p->sizes.params[0].layout))
         return glint_abort(p->g, GLINT_E_FILTER_MISMATCH,
                            p->remove ? "build it again, without these rows"
@@ -537,6 +550,7 @@ const struct glint_job bloom_build_job = {
                   &shards_join,
                   &bloom_added_rows,
                   &bloom_add_rows,
+                  &sizes_filter_begin,
                   &segments_lists_of_rows,
                   &segments_fill,
                   &segments_key_number,

@@ -252,15 +252,10 @@ struct filter_head {
 };
 static_assert(sizeof(struct filter_head) == 56, "no padding");
 
-static int emit_filter_head(struct glint_task *task, void *state, const struct glint_record *in,
-                            struct glint_emitter *out)
+static void emit_params(const struct glint_record *in, enum bloom_result result,
+                        const struct bloom_params *p, struct glint_emitter *out)
 {
-    (void)task, (void)state;
-    struct bloom_filter filter;
     uint8_t bytes[sizeof(struct filter_head) + BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES];
-    const enum bloom_result result =
-        bloom_decode(in->value.bytes.data, in->value.bytes.size, &filter);
-    const struct bloom_params *p = &filter.params;
     const uint32_t seeds = p->seeds != NULL ? p->k * BLOOM_SEED_BYTES : 0;
     const struct filter_head head = {.result = result,
                                      .scheme = p->scheme,
@@ -277,6 +272,25 @@ static int emit_filter_head(struct glint_task *task, void *state, const struct g
     const struct glint_record record = {.key = in->key,
                                         .value.bytes = {bytes, sizeof head + seeds}};
     glint_emit(out, &record);
+}
+
+static int emit_filter_head(struct glint_task *task, void *state, const struct glint_record *in,
+                            struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    struct bloom_filter filter;
+    const struct glint_slice value = in->value.bytes;
+    emit_params(in, bloom_decode(value.data, value.size, &filter), &filter.params, out);
+    return 0;
+}
+
+static int emit_filter_begin(struct glint_task *task, void *state, const struct glint_record *in,
+                             struct glint_emitter *out)
+{
+    (void)task, (void)state;
+    struct bloom_params params = {.n = 0};
+    const struct glint_slice value = in->value.bytes;
+    emit_params(in, bloom_decode_header(value.data, value.size, &params), &params, out);
     return 0;
 }
 
@@ -285,6 +299,12 @@ const struct glint_function sizes_filter_head = {.name = "bloom.head",
                                                  .in = {GLINT_ANY, GLINT_MSGPACK},
                                                  .out = {GLINT_SAME, GLINT_BYTES},
                                                  .each = emit_filter_head};
+
+const struct glint_function sizes_filter_begin = {.name = "bloom.begin",
+                                                  .kind = GLINT_KIND_MAP,
+                                                  .in = {GLINT_ANY, GLINT_MSGPACK},
+                                                  .out = {GLINT_SAME, GLINT_BYTES},
+                                                  .each = emit_filter_begin};
 
 /* Seeds are borrowed from the bytes. Returns false if they are none that a task sends. */
 static bool decode_filter_head(struct glint_slice bytes, enum bloom_result *out_result,
@@ -329,15 +349,26 @@ static int collect_filter_params(void *arg, const struct glint_record *record)
     return add_key_size(e, &record->key, params);
 }
 
-int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, struct sizes *out)
+static int sizes_from_params(struct glint_rdd *filters, const struct glint_function *function,
+                             bool text, const char *about, struct sizes *out)
 {
     *out = (struct sizes){.count = 0};
     if (filters == NULL) return GLINT_E_PLAN_FUNCTION;
     struct entries e = {
         .g = glint_context(filters), .text = text, .origin = FILTERS, .about = about};
-    struct glint_rdd *heads = glint_map_values(filters, &sizes_filter_head, NULL);
-    if (heads == NULL) return glint_error(e.g)->code;
-    return collect_and_sort_entries(&e, heads, collect_filter_params, out);
+    struct glint_rdd *params = glint_map_values(filters, function, NULL);
+    if (params == NULL) return glint_error(e.g)->code;
+    return collect_and_sort_entries(&e, params, collect_filter_params, out);
+}
+
+int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, struct sizes *out)
+{
+    return sizes_from_params(filters, &sizes_filter_head, text, about, out);
+}
+
+int sizes_from_heads(struct glint_rdd *heads, bool text, const char *about, struct sizes *out)
+{
+    return sizes_from_params(heads, &sizes_filter_begin, text, about, out);
 }
 
 int sizes_check_text_ids(struct glint *g, const struct sizes *sizes, const char *about)

@@ -14,10 +14,13 @@ int sizes_from_counts(struct glint_rdd *counts, bool text, struct sizes *out);
 /* `filters`: (key, msgpack), as read by msgpackFile. All must be of one kind, else FILTER_MISMATCH;
  * or FILTER_INVALID. `about` names them in errors. */
 int sizes_from_filters(struct glint_rdd *filters, bool text, const char *about, struct sizes *out);
+/* The same of (key, the beginning of a filter), as read by glint_msgpack_file_heads. Compares no
+ * checksum: that is for those who read the bits. */
+int sizes_from_heads(struct glint_rdd *heads, bool text, const char *about, struct sizes *out);
 
 /* [map] (key, filter as msgpack) -> (key, its parameters): of every job that calls
- * sizes_from_filters. */
-extern const struct glint_function sizes_filter_head;
+ * sizes_from_filters; of the beginning of a filter: sizes_from_heads. */
+extern const struct glint_function sizes_filter_head, sizes_filter_begin;
 
 /* The ids of the filters must be texts: for jobs that read no others. Returns 0 or FILTER_MISMATCH.
  */

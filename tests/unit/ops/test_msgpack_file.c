@@ -122,6 +122,57 @@ Test(msgpack_file, large_values_round_trip)
     table_free(&t);
 }
 
+static struct glint_rdd *make_heads(struct glint *g, void *arg)
+{
+    const struct plan *p = arg;
+    return glint_msgpack_file_heads(g, p->path, p->schema);
+}
+
+/* Each value is whole, or its first 4 KiB or more. Returns how many were cut. */
+static uint64_t expect_heads(const struct table *got, const struct table *t)
+{
+    uint64_t cut = 0;
+    cr_assert_eq(got->count, t->count);
+    for (uint64_t i = 0; i < t->count; i++) {
+        const struct glint_slice head = got->rows[i].value.bytes, all = t->rows[i].value.bytes;
+        cr_assert_eq(got->rows[i].key.i64, t->rows[i].key.i64);
+        cr_assert(head.size == all.size || (head.size >= 4 * KIB && head.size < all.size));
+        cr_assert_eq(memcmp(head.data, all.data, head.size), 0);
+        cut += head.size < all.size;
+    }
+    return cut;
+}
+
+/* Sizes at which a value ends before, at and behind the first read, and in later ones. */
+Test(msgpack_file, heads_of_large_values_are_read)
+{
+    static const uint64_t sizes[] = {3 * MIB, 60, READ_BLOCK_BYTES - 10, 5000, MIB, 4095, 70};
+    struct plan p = {.schema = {GLINT_I64, GLINT_MSGPACK}};
+    struct table t = {.schema = p.schema}, got;
+    uint8_t *value = mem_zalloc(3 * MIB);
+    cr_assert_not_null(value);
+    memcpy(value, "\x93\x01\x02\xc6", 4);
+    for (int64_t i = 0; i < 700; i++) {
+        const uint64_t size = sizes[i % 7] - (i % 7 == 2 ? (uint64_t)i / 7 : 0), body = size - 8;
+        if (i > 6 && i % 7 == 0) continue;
+        for (int b = 0; b < 4; b++) value[4 + b] = (uint8_t)(body >> (24 - 8 * b));
+        table_add(&t, number(i), bytes(value, size));
+    }
+    mem_free(value);
+    scratch_path("file", p.path);
+    write_table("file", &t, 0, t.count);
+    struct glint *g = fixture_open(&fixtures[0]);
+    table_collect(make_heads(g, &p), &got);
+    cr_assert_gt(expect_heads(&got, &t), t.count / 8);
+    fixture_close(g, GLINT_OK);
+    table_free(&got);
+    struct buffer file = table_pack(&t, 0, 1); /* without its last byte */
+    scratch_write("file", file.data, file.size - 1);
+    plan_expect_error(make_heads, &p, NULL, GLINT_E_MSGPACK_CORRUPT, "the file ends inside");
+    buffer_fini(&file);
+    table_free(&t);
+}
+
 /* One value of many small items, so its size is unknown until its end. It needs a large window,
  * which then contains more rows than fit into a batch. */
 Test(msgpack_file, large_value_of_small_items_is_read)
