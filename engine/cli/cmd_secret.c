@@ -3,7 +3,6 @@
 #include "engine/base/error.h"
 #include "engine/cli/cli.h"
 #include "engine/cli/options.h"
-#include "engine/cli/print.h"
 #include "engine/net/secret.h"
 
 static void create_secret(const struct cli_line *line, struct glint_error *error)

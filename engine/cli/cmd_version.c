@@ -2,7 +2,6 @@
  * advisories. */
 #include "engine/cli/cli.h"
 #include "engine/cli/options.h"
-#include "engine/cli/print.h"
 #include "engine/cli/toml_shim.h"
 #include "engine/input/curl_library.h"
 #include "engine/input/xml_elements.h"

@@ -3,7 +3,6 @@
 #define GLINT_CLI_JOB_H
 
 #include "engine/base/error.h"
-#include "engine/base/mem.h"
 #include "engine/cli/cli.h"
 
 /* Finds the job that argv names, which may be anywhere among options; ignores argv[0]. *out_at: the

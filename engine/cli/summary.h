@@ -4,7 +4,6 @@
 #define GLINT_CLI_SUMMARY_H
 
 #include "engine/base/mem.h"
-#include "engine/plan/progress.h"
 
 #include <stdio.h>
 

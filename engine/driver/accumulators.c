@@ -4,7 +4,6 @@
 #include "engine/plan/context.h"
 #include "engine/shuffle/task_accumulators.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 

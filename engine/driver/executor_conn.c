@@ -5,7 +5,6 @@
  * is reported to the driver with that status, but after at most EXIT_REPORT_MS. */
 #include "engine/base/endian.h"
 #include "engine/base/hash.h"
-#include "engine/base/text.h"
 #include "engine/driver/cluster_transport_internal.h"
 #include "engine/transfer/fetch_client.h"
 

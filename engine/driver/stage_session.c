@@ -9,7 +9,6 @@
 #include "engine/records/bytes.h"
 #include "engine/records/pack.h"
 
-#include <assert.h>
 #include <string.h>
 
 struct stage_transport {

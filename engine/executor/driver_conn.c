@@ -6,7 +6,6 @@
  * dialled again, with growing backoff, for start_ms. A process that a daemon started has a driver
  * that listens: it gives up after DIALS_MAX failures. */
 #include "engine/base/log.h"
-#include "engine/base/text.h"
 #include "engine/executor/executor_process_internal.h"
 #include "engine/net/net_init.h"
 

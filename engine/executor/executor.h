@@ -8,7 +8,6 @@
 
 #include "engine/executor/block_store.h"
 #include "engine/executor/store.h"
-#include "engine/plan/progress.h"
 #include "engine/records/task.h"
 #include "engine/transfer/broadcast_client.h"
 #include "engine/transfer/fetch.h"

@@ -19,7 +19,6 @@
 
 #include "engine/net/cluster.h"
 #include "engine/net/conn.h"
-#include "engine/plan/progress.h"
 
 struct process_credentials;
 

@@ -14,7 +14,6 @@
 #include "engine/base/locked_dir.h"
 #include "engine/executor/executor.h"
 #include "engine/executor/executor_process.h"
-#include "engine/executor/store.h"
 #include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"

@@ -9,7 +9,6 @@
 #include "engine/net/wire.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <string.h>

@@ -14,7 +14,6 @@
 #include "engine/net/conn_internal.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>

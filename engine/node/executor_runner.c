@@ -11,7 +11,6 @@
 #include "engine/node/daemon_internal.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>

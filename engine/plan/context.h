@@ -9,7 +9,6 @@
 #include "engine/base/mem.h"
 #include "engine/input/column_file.h"
 #include "engine/input/input_source.h"
-#include "engine/limits.h"
 #include "engine/plan/context_config.h"
 #include "engine/plan/op.h"
 #include "engine/plan/progress.h"

@@ -44,8 +44,6 @@
 #ifndef GLINT_SCHED_SCHED_H
 #define GLINT_SCHED_SCHED_H
 
-#include "engine/limits.h"
-
 #include <stdbool.h>
 #include <stdint.h>
 

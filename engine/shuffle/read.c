@@ -7,8 +7,6 @@
 #include "engine/shuffle/gather.h"
 #include "engine/shuffle/merge_inputs.h"
 
-#include <assert.h>
-
 struct shuffle_reader {
     struct glint_task *task;
     const struct shuffle_spec *spec;

@@ -4,8 +4,6 @@
 
 #include "engine/records/bytes.h"
 
-#include <assert.h>
-
 /* Padding and the header, less the two bytes or more that the sizes take when encoded. */
 #define RECORD_EXTRA_BYTES (sizeof(struct record_header) + 7 - 2)
 
