@@ -2,12 +2,11 @@
  * beside the directory of this program, where cmake --install and the wheel of Python put it, and
  * in this directory, where a build has it; then in the same places for each directory of $PATH, so
  * that programs of users find those of an installed glint. */
-#include "engine/cli/adapter.h"
-
 #include "engine/base/env.h"
 #include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/cli/print.h"
 
 #include <assert.h>

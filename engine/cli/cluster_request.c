@@ -1,8 +1,7 @@
 /* One connection and one timeout per executor, in one event loop. At most AT_ONCE_MAX at a time,
  * because of the default limit on open files. */
-#include "engine/cli/cluster_request.h"
-
 #include "engine/base/env.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/net/conn.h"
 #include "engine/net/deadline.h"
 #include "engine/net/net_init.h"

@@ -2,8 +2,8 @@
  * that serve the job forward it to its driver, which then ends as on an interrupt. */
 #include "engine/base/text.h"
 #include "engine/cli/cli.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/cli/cluster_file.h"
-#include "engine/cli/cluster_request.h"
 #include "engine/cli/print.h"
 #include "engine/net/wire.h"
 

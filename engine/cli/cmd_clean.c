@@ -2,7 +2,7 @@
  * of the job can do any more. What they left on file systems, the next job removes. */
 #include "engine/base/env.h"
 #include "engine/cli/cli.h"
-#include "engine/driver/commit_objects.h"
+#include "engine/driver/commit.h"
 #include "engine/input/remote_writer.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/cli/cli.h"
-#include "engine/cli/history_print.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/cli/print.h"
 #include "engine/cli/web.h"
 #include "engine/records/task.h"

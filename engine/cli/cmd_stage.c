@@ -2,7 +2,7 @@
 #include "engine/base/json.h"
 #include "engine/base/text.h"
 #include "engine/cli/cli.h"
-#include "engine/cli/job.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/cli/print.h"
 #include "engine/driver/stage_session.h"
 #include "engine/foreign/stage_worker.h"

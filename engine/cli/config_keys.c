@@ -1,10 +1,9 @@
 /* The table. Each key of the cluster is a row here, a field of struct cluster, and a row in
  * docs/cluster.md; a test compares the docs with this table. The order is that of the docs, and of
  * `glint config show`. */
-#include "engine/cli/config_keys.h"
-
 #include "engine/base/text.h"
-#include "engine/cli/settings.h"
+#include "engine/cli/cli_internal.h"
+#include "engine/cli/cluster_file.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -2,10 +2,9 @@
  * `glint submit` that are about the context. */
 #include "engine/base/mem.h"
 #include "engine/cli/cli.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/cli/cluster_file.h"
-#include "engine/cli/config_keys.h"
 #include "engine/cli/print.h"
-#include "engine/cli/settings.h"
 #include "engine/cli/suggest.h"
 #include "engine/cli/web.h"
 #include "engine/driver/driver.h"

@@ -1,8 +1,7 @@
 /* Collects the stages of a plan, and prints them for Graphviz: a cluster per stage, a node per
  * operator, an edge per shuffle. */
-#include "engine/cli/plan_graph.h"
-
 #include "engine/base/text.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/cli/print.h"
 
 #include <assert.h>

@@ -5,10 +5,9 @@
  * the width is queried at each redraw. Log lines and crash reports, which any thread may write,
  * begin with that sequence (log_set_line_start). Nothing is coloured, so NO_COLOR changes nothing.
  */
-#include "engine/cli/progress.h"
-
 #include "engine/base/log.h"
 #include "engine/base/text.h"
+#include "engine/cli/cli_internal.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* Reads the rows of job_keys, then selects where a job runs: in this process (--master), on the
  * executors of a file (--cluster), or on executors that connect (--listen). Options without effect
  * are rejected instead of being silently ignored, so that users do not rely on them. */
-#include "engine/cli/settings.h"
-
+#include "engine/cli/cli_internal.h"
 #include "engine/cli/web.h"
 
 #include <string.h>

@@ -1,9 +1,8 @@
 /* Two views of one report. Keys of the JSON object are only ever added; any other change increments
  * "schema". */
-#include "engine/cli/summary.h"
-
 #include "engine/base/json.h"
 #include "engine/base/text.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/cli/print.h"
 #include "engine/records/task.h"
 

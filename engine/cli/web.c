@@ -4,7 +4,7 @@
 #include "engine/base/file_check.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
-#include "engine/web/web_access.h"
+#include "engine/web/web_http.h"
 
 #include <stdio.h>
 #include <string.h>

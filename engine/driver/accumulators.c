@@ -1,6 +1,5 @@
-/* See accumulators.h. */
-#include "engine/driver/accumulators.h"
-
+/* The accumulators of a job (driver_internal.h), and what the running action's tasks have added. */
+#include "engine/driver/driver_internal.h"
 #include "engine/plan/context.h"
 #include "engine/shuffle/task_accumulators.h"
 

@@ -2,8 +2,6 @@
  * of those that it can reach and does not have. But its lowest queue position stays: while the
  * daemons below fetch its program it may be the only one, and without it the driver would be
  * queued nowhere, request it again, and release it again. */
-#include "engine/driver/acquisition_policy.h"
-
 #include "engine/base/log.h"
 #include "engine/driver/cluster_transport_internal.h"
 

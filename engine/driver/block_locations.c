@@ -1,5 +1,5 @@
 /* Plain arrays and lists of tables: a job has few shuffles, and an event concerns one output. */
-#include "engine/driver/block_locations.h"
+#include "engine/driver/driver_internal.h"
 
 #include <assert.h>
 #include <string.h>

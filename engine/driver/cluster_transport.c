@@ -18,8 +18,7 @@
 #include "engine/base/thread.h"
 #include "engine/driver/cluster_transport_internal.h"
 #include "engine/net/net_init.h"
-#include "engine/transfer/broadcast_client.h"
-#include "engine/transfer/broadcast_tracker.h"
+#include "engine/transfer/broadcast.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -8,8 +8,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/path.h"
 #include "engine/base/text.h"
-#include "engine/driver/commit_objects.h"
-#include "engine/driver/commit_partitions.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/input/input.h"
 #include "engine/input/remote_writer.h"
@@ -27,7 +25,7 @@
  * removed.
  *
  * Name and file type decide what is glint's: a job writes _SUCCESS and parts, all regular files,
- * and directories like dt=2026-01-01 with parts and such directories in them (commit_partitions.h).
+ * and directories like dt=2026-01-01 with parts and such directories in them (commit.h).
  * _SUCCESS is written last, so parts without it are not the output of a glint job that succeeded,
  * perhaps of another tool. */
 

@@ -1,11 +1,10 @@
-/* See commit_objects.h. Every step may be repeated: an upload that was completed before is one that
+/* See commit.h. Every step may be repeated: an upload that was completed before is one that
  * does not exist any more, while its object does. */
-#include "engine/driver/commit_objects.h"
-
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
+#include "engine/driver/commit.h"
 #include "engine/input/remote_store.h"
 #include "engine/limits.h"
 

@@ -1,7 +1,6 @@
-/* See commit_partitions.h. */
-#include "engine/driver/commit_partitions.h"
-
+/* Moves the files of a part's directories of partitions into the output's (commit.h). */
 #include "engine/base/mem.h"
+#include "engine/driver/commit.h"
 #include "engine/glint.h"
 
 #include <assert.h>

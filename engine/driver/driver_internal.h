@@ -3,18 +3,185 @@
 #define GLINT_DRIVER_DRIVER_INTERNAL_H
 
 #include "engine/base/cancel.h"
-#include "engine/driver/accumulators.h"
-#include "engine/driver/block_locations.h"
 #include "engine/driver/commit.h"
 #include "engine/driver/transport.h"
 #include "engine/events/counters.h"
+#include "engine/events/event_log.h"
+#include "engine/plan/context.h"
 #include "engine/plan/stage_plan.h"
+#include "engine/records/task.h"
 #include "engine/sched/sched.h"
 #include "engine/transfer/message.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+/* ---- The accumulators of a job (glint_accumulator): merged from those of its tasks, of the first
+ * successful attempt of each. The parts of an action's tasks are collected while it runs and merged
+ * at its end, in the order of stages and tasks, so that sums of doubles do not depend on which task
+ * ended first. Driver thread only. */
+
+/* Zeros are none. */
+struct accumulators {
+    uint32_t count;
+    uint64_t merges;           /* that changed a value */
+    struct accumulator *items; /* [count], by time of creation */
+    uint64_t capacity;
+    /* The parts that are not merged yet. */
+    struct accumulator_part *parts;
+    uint64_t part_count, part_capacity;
+    struct buffer bytes;
+    struct glint_answer *list; /* [count], in order of names: of accumulators_list */
+};
+/* Adds the parts in a task's counters, of a stage of the running action. Returns 0, or a code with
+ * the context's error set: PROTOCOL, PLAN_FUNCTION, PLAN_LIMIT, RESULT_LIMIT, NO_MEMORY. */
+int accumulators_add_task(struct accumulators *a, struct glint *g, uint32_t stage, uint32_t task,
+                          struct glint_slice counters);
+/* The action has ended: merges the parts. Returns 0, or a code with the context's error set. */
+int accumulators_merge(struct accumulators *a, struct glint *g);
+/* Returns false if no task has added to it. Valid until the next merge. */
+bool accumulators_find(const struct accumulators *a, const char *name, struct glint_cell *out);
+/* It has no value from here on; no effect if there is none. */
+void accumulators_clear(struct accumulators *a, const char *name);
+/* Returns all of them in order of their names; NULL: none, or no memory. Valid until the next call,
+ * or merge. */
+const struct glint_answer *accumulators_list(struct accumulators *a);
+void accumulators_fini(struct accumulators *a);
+
+/* ---- Where the blocks of a job are: its map outputs, and its cached RDDs. Driver thread only. */
+
+/* The map output tracker: the locations of all map outputs of a job, one table per shuffle. Tables
+ * live until the shuffle's RDD is freed or the job ends, so later actions reuse the outputs.
+ *
+ * During an action the scheduler decides which map tasks run again. The tables are its initial
+ * state, the contents of MAP_OUTPUTS messages, and the record of which tasks' counters have been
+ * added. */
+
+/* The map outputs of one shuffle. */
+struct map_outputs {
+    struct map_outputs *next;
+    uint32_t shuffle;                      /* id of the RDD that reads them */
+    uint32_t maps, partitions;             /* map tasks; reduce partitions */
+    struct map_output_location *locations; /* [maps]; of a lost one: where it was */
+    bool *available, *counted; /* [maps]; counted: the job metrics contain its task's counters */
+    bool *lost;                /* [maps]: it was available, and no retry is recorded yet */
+    uint32_t lost_count;
+    uint8_t *sizes; /* [maps][partitions], size_code_encode; NULL: too many, or no memory */
+};
+
+/* Returns the table of a shuffle, created at the first call and owned by *list; NULL when out of
+ * memory. `maps` and `partitions` must be the same in each call. */
+struct map_outputs *map_outputs_get_or_create(struct map_outputs **list, uint32_t shuffle,
+                                              uint32_t maps, uint32_t partitions);
+void map_outputs_destroy(struct map_outputs *list);
+/* Frees the table of a shuffle. Returns false if there is none; else *out_maps: its map tasks. */
+bool map_outputs_remove_shuffle(struct map_outputs **list, uint32_t shuffle, uint32_t *out_maps);
+
+/* Map task `map` is done. `sizes` is the body of its DONE message: the coded size of each
+ * partition. A body of another length is accepted and counts as unknown sizes, which are only a
+ * hint. */
+void map_outputs_add(struct map_outputs *o, uint32_t map, struct map_output_location location,
+                     struct glint_slice sizes);
+/* Marks the output lost. Ignored unless it is available at this location: a newer attempt may have
+ * replaced it. */
+void map_outputs_remove(struct map_outputs *o, uint32_t map, struct map_output_location location);
+/* Marks all outputs on a lost executor as lost, in all tables. */
+void map_outputs_remove_executor(struct map_outputs *list, uint32_t executor);
+/* Clears `lost`: its retry has been recorded, or it is available again. */
+void map_outputs_clear_lost(struct map_outputs *o, uint32_t map);
+bool map_outputs_is_complete(const struct map_outputs *o);
+/* Returns the executor that has clearly more bytes of a reduce partition than the others;
+ * UINT32_MAX: none, or sizes are unknown. `executors`: their number; `scratch`: that many zeros,
+ * which are zeros again afterwards. */
+uint32_t map_outputs_preferred_executor(const struct map_outputs *o, uint32_t partition,
+                                        uint32_t executors, uint64_t *scratch);
+
+/* Where the blocks of persisted RDDs are, as executors report them with the outcomes of tasks: a
+ * hint for the scheduler. Tables live until the RDD is unpersisted. */
+
+/* How many blocks are cached, and their bytes. */
+struct cached_sums {
+    uint32_t blocks;
+    uint64_t memory_bytes, disk_bytes;
+};
+
+/* The blocks of one RDD. */
+struct cached_rdd {
+    uint32_t rdd, partitions;
+    struct cached_sums sums; /* of `blocks` */
+    struct cached_block_location {
+        uint32_t executor; /* the last one that reported it; UINT32_MAX: none has it */
+        uint64_t memory_bytes, disk_bytes;
+    } blocks[];
+};
+
+/* The tables, by ascending number of their RDDs; all zero at first. */
+struct cached_rdds {
+    struct cached_rdd **list;
+    uint64_t capacity;
+    uint32_t count;
+    struct cached_sums sums; /* of all */
+};
+
+/* Adds a table of the RDD unless it has one. False when out of memory. */
+bool cached_rdds_add(struct cached_rdds *c, uint32_t rdd, uint32_t partitions);
+/* False: it has no table. */
+bool cached_rdds_remove(struct cached_rdds *c, uint32_t rdd);
+void cached_rdds_fini(struct cached_rdds *c);
+/* A change that an executor has reported. Ignored if the RDD has no table. */
+void cached_rdds_update(struct cached_rdds *c, uint32_t executor,
+                        const struct cached_block_state *block);
+void cached_rdds_remove_executor(struct cached_rdds *c, uint32_t executor);
+/* The executor that has the block of the persisted RDD nearest to `rdd` from which a task computes
+ * this partition of it; UINT32_MAX: none. */
+uint32_t cached_rdds_preferred_executor(const struct cached_rdds *c, const struct glint_rdd *rdd,
+                                        uint32_t partition);
+
+/* ---- Writes the driver's events to the event log (event_log.h, docs/event-log.md), if the context
+ * has one.
+ *
+ * The driver calls these functions where the events happen. The end of an attempt is logged before
+ * the scheduler is told, since the scheduler then forgets the attempt. Nothing here changes what
+ * the driver does. Without a log each function returns at once. Driver thread only. */
+
+#define EVENT_OPERATORS_MAX 100u /* of a stage, that are logged */
+
+enum event_executor_state {
+    EXECUTOR_STATE_JOINED,
+    EXECUTOR_STATE_LOST,
+    EXECUTOR_STATE_DRAINING,
+    EXECUTOR_STATE_EXCLUDED, /* it or its node keeps failing tasks, or fetches with it fail */
+};
+
+/* Opens the log of the context's event_log option, if set, and logs the start of the job. From now
+ * on the context's notes are logged, too. Returns 0, or a code with the context's error set. */
+int event_log_listener_open(struct driver *d);
+/* Logs published outputs and the end of the job. Call once, after commit_job or abort_job. */
+void event_log_listener_on_job_end(struct driver *d);
+/* Closes the log; notes are no longer logged. */
+void event_log_listener_close(struct driver *d);
+
+/* `why`: of LOST or EXCLUDED; may be NULL. */
+void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
+                                          enum event_executor_state state,
+                                          const struct glint_error *why);
+/* Writes buffered lines, and tells the sink what runs. Call regularly. */
+void event_log_listener_on_timer(struct driver *d);
+/* Of the running action, once its stages are built. */
+void event_log_listener_on_action_start(struct driver *d);
+void event_log_listener_on_action_end(struct driver *d); /* before d->action_run is freed */
+void event_log_listener_on_stage_start(struct driver *d, uint32_t stage);
+void event_log_listener_on_stage_end(struct driver *d, uint32_t stage);
+/* An executor sent DONE or FAILED (`m`). Call before sched_on_*. */
+void event_log_listener_on_attempt_end(struct driver *d, uint32_t executor, uint32_t stage,
+                                       const struct message *m);
+/* Logs all attempts that ran on the executor as lost. Call before the scheduler removes it. */
+void event_log_listener_on_executor_lost(struct driver *d, uint32_t executor,
+                                         const struct glint_error *why);
+/* A task will run again: its attempt failed, or the attempt's map output is lost. */
+void event_log_listener_on_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
+                                 uint32_t executor, const struct glint_error *why);
 
 /* Decides which executors are unreachable, from the pairs of executors between which fetches fail.
  *

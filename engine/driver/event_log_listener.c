@@ -1,8 +1,7 @@
 /* One function per event. Stage numbers of the action become those of the job; messages and the
  * scheduler's state become outcomes. */
-#include "engine/driver/event_log_listener.h"
-
 #include "engine/base/text.h"
+#include "engine/driver/driver_internal.h"
 #include "engine/input/remote_url.h"
 #include "engine/net/cluster.h"
 #include "engine/net/hello.h"

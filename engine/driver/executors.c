@@ -1,7 +1,6 @@
 /* The driver's table of executors: additions, drains, losses, and what each has been sent. */
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
-#include "engine/driver/event_log_listener.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
-#include "engine/driver/event_log_listener.h"
 #include "engine/input/split.h"
 #include "engine/records/pack.h"
 

@@ -4,7 +4,6 @@
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
-#include "engine/driver/event_log_listener.h"
 #include "engine/input/input.h"
 #include "engine/net/cluster.h"
 #include "engine/plan/stage_plan.h"

@@ -4,7 +4,6 @@
 
 #include "engine/driver/driver_internal.h"
 #include "engine/foreign/stage_file.h"
-#include "engine/foreign/stage_results.h"
 #include "engine/input/input.h"
 #include "engine/records/bytes.h"
 #include "engine/records/pack.h"

@@ -1,8 +1,7 @@
-/* See block_store.h. A hash table and a list by last use, under one lock. */
-#include "engine/executor/block_store.h"
-
+/* See store.h. A hash table and a list by last use, under one lock. */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
+#include "engine/executor/store.h"
 #include "engine/records/batch_codec.h"
 
 #include <assert.h>

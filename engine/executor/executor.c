@@ -12,7 +12,6 @@
 #include "engine/base/thread.h"
 #include "engine/base/worker_parent.h"
 #include "engine/batch.h"
-#include "engine/executor/pipeline.h"
 #include "engine/executor/store.h"
 #include "engine/input/remote_writer.h"
 #include "engine/plan/stage_plan.h"
@@ -703,7 +702,7 @@ static int receive_stage_message(struct executor *e, struct message *m, struct g
     return r;
 }
 
-/* Without a body the blocks are fetched (broadcast_client.h); small values arrive inline. */
+/* Without a body the blocks are fetched (broadcast.h); small values arrive inline. */
 static int receive_broadcast_message(struct executor *e, struct message *m,
                                      struct glint_error *error)
 {

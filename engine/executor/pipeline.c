@@ -10,16 +10,13 @@
  *
  *    root <- map <- filter <- union ─┬─ textFile      (partition selects the branch)
  *    push <──────── push <───────────┘                (batches go down by calls) */
-#include "engine/executor/pipeline.h"
-
 #include "engine/batch.h"
+#include "engine/executor/executor.h"
 #include "engine/plan/stage_plan.h"
 #include "engine/records/codec.h"
 #include "engine/records/pack.h"
 #include "engine/records/run.h"
-#include "engine/shuffle/read.h"
-#include "engine/shuffle/shuffle_spec.h"
-#include "engine/shuffle/write.h"
+#include "engine/shuffle/shuffle.h"
 
 #include <assert.h>
 

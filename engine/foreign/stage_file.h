@@ -10,6 +10,7 @@
 #ifndef GLINT_FOREIGN_STAGE_FILE_H
 #define GLINT_FOREIGN_STAGE_FILE_H
 
+#include "engine/foreign/stage_text.h"
 #include "engine/plan/stage_plan.h"
 #include "engine/records/task.h"
 
@@ -103,5 +104,22 @@ int stage_inputs_find(const struct stage_plan *plan, uint32_t partition, struct 
 /* Whether the task gets lines of the parent with this index, which writes `shuffle`: it reads the
  * shuffle. A task that reads only files gets those of the first parent, to start it. */
 bool stage_inputs_get_lines(const struct stage_inputs *inputs, uint32_t parent, uint64_t shuffle);
+
+/* ---- Reads the result lines of an action's last stage (stage_text.h). */
+
+/* The results of all tasks. Zeros are empty. */
+struct stage_results {
+    struct buffer *bodies; /* [tasks] */
+    uint32_t tasks;
+    struct buffer counters; /* of all tasks: task_counters_encode */
+};
+
+/* Reads the lines of all `tasks` tasks, in any order of the tasks; writes the files that they saved
+ * into `outputs`, as attempt files. `id` is the stage file's. Returns 0, or STAGE_LINES (a task is
+ * missing or twice, lines are missing, of another file), OUTPUT_*, NO_MEMORY. */
+int stage_results_read(struct stage_results *out, struct line_input *in, uint64_t id,
+                       uint32_t tasks, const char *const *outputs, uint32_t output_count,
+                       struct env *env, struct glint_error *error);
+void stage_results_fini(struct stage_results *r);
 
 #endif

@@ -1,9 +1,8 @@
 /* One pass over the lines. The pieces of a task come in order; its files are written as they
  * come. */
-#include "engine/foreign/stage_results.h"
-
 #include "engine/base/text.h"
 #include "engine/events/counters.h"
+#include "engine/foreign/stage_file.h"
 #include "engine/net/crypto_library.h"
 #include "engine/records/pack.h"
 

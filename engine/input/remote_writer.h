@@ -23,7 +23,7 @@ bool remote_output_part(const char *attempts, const char *part, char *out, size_
  * job's digits that may follow, or is NULL, *out_suffix to the rest. */
 size_t remote_part_parse(const char *name, const char **out_job, const char **out_suffix);
 
-/* The record of a commit that was started and is not finished (driver/commit_objects.h) is the
+/* The record of a commit that was started and is not finished (driver/commit.h) is the
  * object of this name and the job's digits, beside the parts. */
 #define REMOTE_COMMIT_PREFIX "_glint-commit-"
 bool remote_name_is_commit(const char *name);

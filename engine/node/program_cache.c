@@ -1,12 +1,11 @@
-/* See program_cache.h. A file is complete when it has its final name; what a daemon that was killed
- * left under a temporary name is not locked any more, and is removed when room is made. */
-#include "engine/node/program_cache.h"
-
+/* See daemon_internal.h. A file is complete when it has its final name; what a daemon that was
+ * killed left under a temporary name is not locked any more, and is removed when room is made. */
 #include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/limits.h"
 #include "engine/net/deadline.h"
+#include "engine/node/daemon_internal.h"
 #include "engine/transfer/fetch_client.h"
 
 #include <assert.h>

@@ -388,7 +388,7 @@ static void context_free_plan(struct glint *g)
     }
 }
 
-/* ---- Marks RDDs whose records executors keep (executor/block_store.h). */
+/* ---- Marks RDDs whose records executors keep (executor/store.h). */
 
 struct glint_rdd *glint_persist(struct glint_rdd *rdd, unsigned level)
 {

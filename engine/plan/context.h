@@ -11,7 +11,6 @@
 #include "engine/input/input_source.h"
 #include "engine/plan/context_config.h"
 #include "engine/plan/op.h"
-#include "engine/plan/progress.h"
 #include "engine/records/pack.h"
 #include "engine/records/task.h"
 

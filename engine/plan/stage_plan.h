@@ -4,7 +4,7 @@
  * outputs the stage writes. Any other wide node is a source that reads its shuffle, unless it is
  * narrow: then it sorts and combines what its parent emits. To run
  * partition p, the executor walks from the root to a source, choosing the parent at each union by
- * p, and visiting the right parent of a zip before the left one (executor/pipeline.h). Driver and
+ * p, and visiting the right parent of a zip before the left one (executor/pipeline.c). Driver and
  * executor share the struct: the driver fills it from RDDs, the executor from bytes. */
 #ifndef GLINT_PLAN_STAGE_PLAN_H
 #define GLINT_PLAN_STAGE_PLAN_H

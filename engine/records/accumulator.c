@@ -1,6 +1,5 @@
 /* Pools, and on top of them the accumulators of reduceByKey and similar operators. */
-#include "engine/records/accumulator.h"
-
+#include "engine/records/hash_table.h"
 #include "engine/records/task.h"
 
 #include <assert.h>

@@ -1,7 +1,6 @@
 /* A loser tree: each inner node stores the loser of its match. After a record only the winner's
  * input plays again, log2(count) matches from its leaf to the root. */
-#include "engine/records/merge.h"
-
+#include "engine/records/run.h"
 #include "engine/records/sort.h"
 
 #define NO_PREFIX (~(merge_prefix)0) /* sorts after all others */

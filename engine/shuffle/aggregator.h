@@ -9,10 +9,10 @@
 #ifndef GLINT_SHUFFLE_AGGREGATOR_H
 #define GLINT_SHUFFLE_AGGREGATOR_H
 
-#include "engine/records/accumulator.h"
-#include "engine/records/merge.h"
+#include "engine/records/hash_table.h"
+#include "engine/records/run.h"
 #include "engine/records/task.h"
-#include "engine/shuffle/shuffle_spec.h"
+#include "engine/shuffle/shuffle.h"
 
 /* Calls the job's function with the arguments that the spec's combine mode needs. Stores no
  * accumulators; needs no fini. Task's thread. */

@@ -1,11 +1,10 @@
-/* Adding rows to the combine buffer, combined or as records; see combine_buffer.h.
+/* Adding rows to the combine buffer, combined or as records; see shuffle_internal.h.
  * combine_buffer.c sorts and writes it. */
-#include "engine/shuffle/combine_buffer.h"
-
 #include "engine/batch.h"
 #include "engine/limits.h"
 #include "engine/records/bytes.h"
 #include "engine/records/codec.h"
+#include "engine/shuffle/shuffle_internal.h"
 
 #include <assert.h>
 #include <stddef.h>

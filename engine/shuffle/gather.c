@@ -1,9 +1,8 @@
-/* See gather.h. A record that is large for the budget is not copied into the buffer: it becomes a
- * run of its own. */
-#include "engine/shuffle/gather.h"
-
+/* See shuffle_internal.h. A record that is large for the budget is not copied into the buffer: it
+ * becomes a run of its own. */
 #include "engine/batch.h"
 #include "engine/records/codec.h"
+#include "engine/shuffle/shuffle_internal.h"
 
 #include <assert.h>
 #include <math.h>

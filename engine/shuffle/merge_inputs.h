@@ -4,10 +4,9 @@
 #ifndef GLINT_SHUFFLE_MERGE_INPUTS_H
 #define GLINT_SHUFFLE_MERGE_INPUTS_H
 
-#include "engine/records/merge.h"
 #include "engine/records/run.h"
 #include "engine/shuffle/aggregator.h"
-#include "engine/shuffle/shuffle_spec.h"
+#include "engine/shuffle/shuffle.h"
 
 /* A run that it owns, or a slice of another one. */
 struct merge_input {

@@ -1,11 +1,10 @@
 /* Which reduce partition a record goes to, and its sort order there. Both determine the order of
  * the output, so they depend only on the plan and the record: a retry of a task on another executor
  * must give the same bytes. */
-#include "engine/shuffle/shuffle_spec.h"
-
 #include "engine/base/hash.h"
 #include "engine/records/codec.h"
 #include "engine/records/task.h"
+#include "engine/shuffle/shuffle.h"
 
 #include <assert.h>
 #include <endian.h>

@@ -1,11 +1,10 @@
 /* The reduce side: sorts or merges the inputs, combines groups of equal keys if the shuffle
  * combines, and builds batches. */
-#include "engine/shuffle/read.h"
-
 #include "engine/batch.h"
 #include "engine/records/bytes.h"
-#include "engine/shuffle/gather.h"
 #include "engine/shuffle/merge_inputs.h"
+#include "engine/shuffle/shuffle.h"
+#include "engine/shuffle/shuffle_internal.h"
 
 struct shuffle_reader {
     struct glint_task *task;

@@ -1,8 +1,7 @@
-/* See record_buffer.h. An entry refers to its record by the offset, since `records` moves when it
- * grows. */
-#include "engine/shuffle/record_buffer.h"
-
+/* See shuffle_internal.h. An entry refers to its record by the offset, since `records` moves when
+ * it grows. */
 #include "engine/records/bytes.h"
+#include "engine/shuffle/shuffle_internal.h"
 
 /* Padding and the header, less the two bytes or more that the sizes take when encoded. */
 #define RECORD_EXTRA_BYTES (sizeof(struct record_header) + 7 - 2)

@@ -1,6 +1,6 @@
 /* The accumulators of one task (glint_accumulator): values that functions add to, each merged by a
  * function of kind REDUCE or AGGREGATE. The driver merges those of all tasks
- * (driver/accumulators.h). Task's thread. */
+ * (driver/accumulators.c). Task's thread. */
 #ifndef GLINT_SHUFFLE_TASK_ACCUMULATORS_H
 #define GLINT_SHUFFLE_TASK_ACCUMULATORS_H
 

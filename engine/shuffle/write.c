@@ -10,14 +10,13 @@
  * Values of a key keep their order: a later one is further back in the same run or in a later run,
  * and runs are merged in order. A run continues over several spills as long as the positions
  * ascend, so input that is already in the order of the output is written once and never merged. */
-#include "engine/shuffle/write.h"
-
 #include "engine/batch.h"
 #include "engine/records/bytes.h"
 #include "engine/records/codec.h"
 #include "engine/records/run.h"
-#include "engine/shuffle/combine_buffer.h"
 #include "engine/shuffle/merge_inputs.h"
+#include "engine/shuffle/shuffle.h"
+#include "engine/shuffle/shuffle_internal.h"
 
 #include <assert.h>
 

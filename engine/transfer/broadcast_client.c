@@ -10,12 +10,11 @@
  *    REQUESTED -> PRESENT   [on_broadcast_block_received]
  *    REQUESTED -> MISSING   [on_broadcast_block_failed; after BLOCK_TRIES_MAX failures the
  * broadcast fails] */
-#include "engine/transfer/broadcast_client.h"
-
 #include "engine/base/endian.h"
 #include "engine/base/env.h"
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
+#include "engine/transfer/broadcast.h"
 
 #include <assert.h>
 #include <lz4.h>

@@ -13,9 +13,8 @@
  *   state of a block, per executor:  MISSING   -> REQUESTED  [begin_block_transfer]
  *                                    REQUESTED -> RECEIVED   [on_block_transfer_done]
  *                                    REQUESTED -> MISSING    [on_block_transfer_failed] */
-#include "engine/transfer/broadcast_tracker.h"
-
 #include "engine/base/mem.h"
+#include "engine/transfer/broadcast.h"
 
 #include <assert.h>
 #include <string.h>

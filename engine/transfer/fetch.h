@@ -14,7 +14,7 @@
 #define GLINT_TRANSFER_FETCH_H
 
 #include "engine/records/run.h"
-#include "engine/transfer/fetcher.h"
+#include "engine/transfer/wire_fetch.h"
 
 #include <pthread.h>
 

@@ -10,7 +10,7 @@
 
 #include "engine/net/conn.h"
 #include "engine/net/wire.h"
-#include "engine/transfer/fetcher.h"
+#include "engine/transfer/wire_fetch.h"
 
 #define FETCH_CLIENT_WINDOW_BYTES (8 * MIB)
 #define FETCH_CLIENT_REQUESTS_MAX 64u /* in flight at a time; a power of two */
@@ -60,7 +60,7 @@ uint8_t *fetch_client_buffer_for(void *client, struct conn *conn, const struct f
 void fetch_client_on_data(void *client, struct conn *conn, const struct frame *f);
 
 /* The peers of an executor: one connection to each other executor, opened on first use or in
- * advance, shared by all slots. Implements struct fetcher (fetcher.h). Responses arrive in any
+ * advance, shared by all slots. Implements struct fetcher (wire_fetch.h). Responses arrive in any
  * order.
  *
  * Loop thread only, except the fetcher's submit and cancel. Every request ends in `done`: its bytes

@@ -6,7 +6,7 @@
  *     STAGE        stage, body: the plan
  *     MAP_OUTPUTS  id: shuffle, body: map output locations
  *     BROADCAST    id, body: the value; or size, and no body: fetch it in blocks
- *                  (transfer/broadcast_client.h)
+ *                  (transfer/broadcast.h)
  *     TASK         stage, task, attempt, partition, body: splits
  *     KILL         stage, task, attempt, id: enum kill_mode. Ends an attempt that is not needed
  *     CANCEL       id: 1 end running tasks and start none, 0 run tasks again

@@ -1,7 +1,7 @@
 /* A page of another site could reach the server by a name that it controls (DNS rebinding), so the
  * name must be one of this machine. A server beyond loopback does not know its names; there the
  * cookie, which a browser sends to the name that it got it from, is the only protection. */
-#include "engine/web/web_access.h"
+#include "engine/web/web_http.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "engine/cli/web.h"
 #include "engine/limits.h"
 #include "engine/net/listener.h"
-#include "engine/web/web_access.h"
+#include "engine/web/web_http.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/filter_server.h"
 

@@ -1,7 +1,7 @@
 /* Arbitrary bytes as the commit record of an output in a store. What is accepted names only objects
  * that jobs write, and is the same when it is written and read again. */
 #include "engine/base/mem.h"
-#include "engine/driver/commit_objects.h"
+#include "engine/driver/commit.h"
 
 #include <stdlib.h>
 #include <string.h>

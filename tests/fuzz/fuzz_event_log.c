@@ -1,6 +1,6 @@
 /* Arbitrary bytes as an event log: either rejected with a position, or a history whose numbers are
  * consistent and which can be printed as text and as JSON. */
-#include "engine/cli/history_print.h"
+#include "engine/cli/cli_internal.h"
 #include "tests/support/memory_env.h"
 
 #include "engine/base/mem.h"

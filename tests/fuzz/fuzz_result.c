@@ -2,7 +2,7 @@
  * their counters. An action must succeed or fail with the context's error; all bytes of its result
  * must be readable. */
 #include "engine/base/env.h"
-#include "engine/driver/accumulators.h"
+#include "engine/driver/driver_internal.h"
 #include "engine/events/counters.h"
 #include "engine/plan/context.h"
 #include "engine/plan/context_config.h"

@@ -1,7 +1,7 @@
 /* Arbitrary bytes as the result lines of a stage: either rejected, or the result of each task. A
  * field that is accepted is the same after a round trip. As pairs of raw bytes they are rejected,
  * or are all of the input. */
-#include "engine/foreign/stage_results.h"
+#include "engine/foreign/stage_file.h"
 
 #include <assert.h>
 #include <stdlib.h>

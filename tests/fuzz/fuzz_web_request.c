@@ -1,7 +1,7 @@
 /* Arbitrary bytes as the headers of a request: none is allowed that does not have the whole token,
  * a known name, and the own origin or none. Lines: Host, Origin, Authorization, Cookie, token. */
-#include "engine/web/web_access.h"
 #include "engine/web/web_api.h"
+#include "engine/web/web_http.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,8 @@
 /* Arbitrary bytes as the payload of a frame; the first byte selects its type. A payload is either
  * rejected or encodes to equivalent bytes, which decode and encode to themselves. The last choice
  * is a compressed block of a broadcast. */
-#include "engine/transfer/broadcast_client.h"
-
 #include "engine/base/endian.h"
+#include "engine/transfer/broadcast.h"
 #include "tests/support/wire_codecs.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
  * also when the peer writes what a library makes most of. Each document is decoded in a process of
  * its own, whose largest size is measured; the allocations of expat and jansson are not those of
  * base/mem.h. */
-#include "engine/cli/history_print.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/input/remote_list.h"
 #include "engine/limits.h"
 

@@ -3,7 +3,7 @@
  * acquisition_policy.c and daemon_conn.c do; a daemon fetches the programs of some drivers, queues
  * drivers, and serves one at a time. Connections break and daemons start late. Every driver must
  * get its executors, and request none of them too often. */
-#include "engine/driver/acquisition_policy.h"
+#include "engine/driver/cluster_transport_internal.h"
 #include "tests/sim/sim.h"
 
 #include <assert.h>

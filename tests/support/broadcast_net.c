@@ -2,7 +2,7 @@
 #include "tests/support/broadcast_net.h"
 
 #include "engine/base/env.h"
-#include "engine/transfer/broadcast_client.h"
+#include "engine/transfer/broadcast.h"
 
 #include <assert.h>
 #include <string.h>

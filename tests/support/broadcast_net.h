@@ -6,8 +6,7 @@
 #ifndef TESTS_SUPPORT_BROADCAST_NET_H
 #define TESTS_SUPPORT_BROADCAST_NET_H
 
-#include "engine/transfer/broadcast_client.h"
-#include "engine/transfer/broadcast_tracker.h"
+#include "engine/transfer/broadcast.h"
 
 #include <pthread.h>
 

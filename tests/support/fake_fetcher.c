@@ -2,7 +2,7 @@
 #include "tests/support/fake_fetcher.h"
 
 #include "engine/batch.h"
-#include "engine/shuffle/read.h"
+#include "engine/shuffle/shuffle.h"
 
 #include <assert.h>
 #include <stdio.h>

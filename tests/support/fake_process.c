@@ -4,7 +4,7 @@
 
 #include "engine/base/endian.h"
 #include "engine/net/wire.h"
-#include "engine/transfer/broadcast_client.h"
+#include "engine/transfer/broadcast.h"
 #include "engine/transfer/message.h"
 #include "engine/transfer/wire_fetch.h"
 

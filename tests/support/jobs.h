@@ -6,7 +6,6 @@
 
 #include "engine/cli/options.h"
 #include "engine/plan/context_config.h"
-#include "engine/plan/progress.h"
 
 /* Creates an empty directory in $TMPDIR and enters it; it contains `work`, for --work-dir. */
 void scratch_open(void);

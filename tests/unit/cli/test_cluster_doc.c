@@ -1,6 +1,6 @@
 /* Compares docs/cluster.md and cluster.toml with the table of keys: the tables of the page must be
  * its rows in its order, and the example must name every key. */
-#include "engine/cli/config_keys.h"
+#include "engine/cli/cluster_file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

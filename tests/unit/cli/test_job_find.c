@@ -1,5 +1,5 @@
 /* Finding the job's name among options whose values look like job names. */
-#include "engine/cli/job.h"
+#include "engine/cli/cli_internal.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Output to a terminal: the form of errors, escaping of untrusted bytes, and a progress line that
  * fits. */
+#include "engine/cli/cli_internal.h"
 #include "engine/cli/print.h"
-#include "engine/cli/progress.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The options that every job has: how values are parsed, and which are rejected. */
-#include "engine/cli/settings.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/limits.h"
 #include "engine/plan/context_config.h"
 

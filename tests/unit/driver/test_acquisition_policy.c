@@ -1,6 +1,6 @@
 /* Which executors a waiting driver keeps and requests: all states of three daemons, and two drivers
  * that share three daemons in every order of events. */
-#include "engine/driver/acquisition_policy.h"
+#include "engine/driver/cluster_transport_internal.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Where the blocks of persisted RDDs are: sums follow every report, and the loss of an executor. */
-#include "engine/driver/block_locations.h"
+#include "engine/driver/driver_internal.h"
 
 #include <criterion/criterion.h>
 

@@ -1,7 +1,6 @@
 /* Parts that are directories of partitions: their files are moved to the output's directories, and
  * such an output can be replaced, but for what glint has not written. */
 #include "engine/driver/commit.h"
-#include "engine/driver/commit_partitions.h"
 #include "tests/unit/driver/scratch_dirs.h"
 
 static struct glint_error error;

@@ -1,6 +1,6 @@
 /* The events that the driver logs, and their fields (docs/event-log.md): texts can be any bytes,
  * long ones are truncated. glint history accepts them. */
-#include "engine/driver/event_log_listener.h"
+#include "engine/driver/driver_internal.h"
 #include "engine/events/job_model.h"
 #include "tests/unit/driver/driver_fixture.h"
 

@@ -1,5 +1,5 @@
 /* The map output tracker: outputs survive actions, and are lost with their executors. */
-#include "engine/driver/block_locations.h"
+#include "engine/driver/driver_internal.h"
 
 #include <criterion/criterion.h>
 

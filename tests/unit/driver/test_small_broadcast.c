@@ -1,5 +1,5 @@
 /* Small broadcasts come from the driver itself, a few times. */
-#include "engine/transfer/broadcast_tracker.h"
+#include "engine/transfer/broadcast.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 /* The reader of event logs, with logs from the real file, and with failing disks and memory. */
 #include "engine/base/mem.h"
-#include "engine/cli/history_print.h"
+#include "engine/cli/cli_internal.h"
 #include "engine/events/event_log.h"
 #include "tests/support/memory_env.h"
 

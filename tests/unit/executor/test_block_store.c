@@ -1,5 +1,5 @@
 /* Cached blocks: what is evicted and when, and that a block which cannot be read is gone. */
-#include "engine/executor/block_store.h"
+#include "engine/executor/store.h"
 #include "engine/glint_persist.h"
 #include "tests/support/test_task.h"
 

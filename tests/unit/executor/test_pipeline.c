@@ -1,7 +1,7 @@
 /* Runs a stage without a driver or an executor: a plan, a partition, splits and inputs go in, a map
  * output or a result comes out. */
 #include "engine/driver/driver.h"
-#include "engine/executor/pipeline.h"
+#include "engine/executor/executor.h"
 #include "ops/ops.h"
 #include "tests/support/local.h"
 #include "tests/support/test_task.h"

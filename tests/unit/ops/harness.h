@@ -5,7 +5,6 @@
 #define TESTS_UNIT_OPS_HARNESS_H
 
 #include "engine/plan/context_config.h"
-#include "engine/plan/progress.h"
 #include "ops/ops.h"
 
 #include <string.h>

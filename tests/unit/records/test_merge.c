@@ -1,5 +1,5 @@
 /* Compares the merge of any number of runs with a sort; equal keys are in order of the inputs. */
-#include "engine/records/merge.h"
+#include "engine/records/run.h"
 #include "tests/support/test_task.h"
 
 #include <criterion/criterion.h>

@@ -3,8 +3,7 @@
 #define TESTS_UNIT_SHUFFLE_HARNESS_H
 
 #include "engine/records/codec.h"
-#include "engine/shuffle/read.h"
-#include "engine/shuffle/write.h"
+#include "engine/shuffle/shuffle.h"
 #include "tests/support/test_task.h"
 
 /* A record in byte form. */

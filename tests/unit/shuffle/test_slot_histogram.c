@@ -1,7 +1,7 @@
 /* Compares every variant that the CPU supports with one counter per slot. */
 #include "engine/base/hash.h"
 #include "engine/limits.h"
-#include "engine/shuffle/combine_buffer.h"
+#include "engine/shuffle/shuffle_internal.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* Blocks of broadcast values: round trips, corrupted blocks and blocks of another position
  * or value. */
-#include "engine/transfer/broadcast_client.h"
-
 #include "engine/base/hash.h"
+#include "engine/transfer/broadcast.h"
 
 #include "tests/unit/net/bytes.h"
 

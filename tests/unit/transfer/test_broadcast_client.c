@@ -1,7 +1,7 @@
 /* Broadcasts: wrong, late, corrupt and missing responses. Whole broadcasts over threads are in
  * tests/plain/broadcasts.c. */
 #include "engine/limits.h"
-#include "engine/transfer/broadcast_client.h"
+#include "engine/transfer/broadcast.h"
 #include "tests/support/broadcast_net.h"
 
 #include <criterion/criterion.h>

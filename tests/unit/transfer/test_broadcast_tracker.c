@@ -4,7 +4,7 @@
  * of nodes, and messages have a latency. The same seed gives the same run. In the end each live
  * executor must have all blocks. Without faults the two guarantees are checked: sending to eight
  * executors takes little longer than to one, and the driver sends each block about once. */
-#include "engine/transfer/broadcast_tracker.h"
+#include "engine/transfer/broadcast.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

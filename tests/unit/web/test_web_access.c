@@ -1,5 +1,5 @@
 /* Who may read the page: every way to send a token, other names, pages of other sites. */
-#include "engine/web/web_access.h"
+#include "engine/web/web_http.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
