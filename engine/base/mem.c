@@ -1,6 +1,7 @@
 /* A counter in front of malloc provides fault injection; arenas and buffers are built on top. */
 #include "engine/base/mem.h"
 
+#include "engine/base/error.h"
 #include "engine/limits.h"
 
 #include <assert.h>
@@ -231,6 +232,13 @@ void *mem_zalloc(uint64_t size)
     if (size >= LARGE_BLOCK_BYTES) use_huge_pages(block, size);
     memset(block, 0, size);
     return block;
+}
+
+void *mem_zalloc_or_fail(uint64_t size, struct glint_error *error)
+{
+    void *memory = mem_zalloc(size);
+    if (memory == NULL) error_no_memory(error);
+    return memory;
 }
 
 /* `keep`: for the next allocation, if the block is large. */

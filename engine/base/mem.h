@@ -15,6 +15,9 @@ void *mem_alloc(uint64_t size);
 /* For many blocks of a few bytes: aligned as malloc does, and without slack. */
 void *mem_alloc_small(uint64_t size);
 void *mem_zalloc(uint64_t size);
+struct glint_error;
+/* The same; sets *error to NO_MEMORY before it returns NULL. */
+void *mem_zalloc_or_fail(uint64_t size, struct glint_error *error);
 /* Returns a new block with the first min(old_size, size) bytes of the old one, which is freed; on
  * NULL the old block is unchanged. Large blocks use huge pages, which reduces page faults for
  * blocks that are filled from front to back, and grow by moving pages instead of bytes. */

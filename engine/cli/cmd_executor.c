@@ -180,11 +180,8 @@ static struct executor_page *executor_page_open(const struct cluster *cluster, c
                                                 const char *address, const char *token_file,
                                                 bool log, struct glint_error *error)
 {
-    struct executor_page *p = mem_zalloc(sizeof *p);
-    if (p == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct executor_page *p = mem_zalloc_or_fail(sizeof *p, error);
+    if (p == NULL) return NULL;
     p->cluster = *cluster;
     p->cluster.executors = &p->self;
     p->cluster.executor_count = 0;

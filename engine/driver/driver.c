@@ -543,11 +543,8 @@ struct glint *context_create(const struct context_config *config, struct glint_e
     struct context_config c = *config;
     memset(error, 0, sizeof *error);
     if (check_context_config(&c, error) != 0) return NULL;
-    struct glint *g = mem_zalloc(sizeof *g);
-    if (g == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct glint *g = mem_zalloc_or_fail(sizeof *g, error);
+    if (g == NULL) return NULL;
     context_init(g, &c);
     if (c.env->random(c.env, &g->job_id, sizeof g->job_id) != 0)
         error_set(&g->error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
@@ -756,13 +753,10 @@ static const struct runner driver_runner = {.run = driver_run_action,
 
 struct driver *driver_create(struct glint *g, const struct transport *transport)
 {
-    struct driver *d = mem_zalloc(sizeof *d);
+    struct driver *d = mem_zalloc_or_fail(sizeof *d, &g->error);
     struct env *env = g->config.env;
     assert(transport->send != NULL && transport->wait != NULL);
-    if (d == NULL) {
-        error_no_memory(&g->error);
-        return NULL;
-    }
+    if (d == NULL) return NULL;
     *d = (struct driver){
         .g = g, .env = env, .transport = *transport, .next_stage = 1, .start_ns = env->now_ns(env)};
     if (g->config.timeout_ns > 0) d->deadline_ns = d->start_ns + g->config.timeout_ns;

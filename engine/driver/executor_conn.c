@@ -223,11 +223,8 @@ struct executor_conn *executor_conn_create(struct cluster_transport *r, const ui
                   "the job has reached its maximum number of executors");
         return NULL;
     }
-    struct executor_conn *l = mem_zalloc(sizeof *l);
-    if (l == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct executor_conn *l = mem_zalloc_or_fail(sizeof *l, error);
+    if (l == NULL) return NULL;
     l->r = r;
     memcpy(l->incarnation, incarnation, sizeof l->incarnation);
     fetch_client_init(&l->fetches, r->env, r->cluster->fetch_ms);

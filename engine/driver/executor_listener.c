@@ -459,11 +459,8 @@ static struct driver_listener *add_driver_listener(struct cluster_transport *r, 
                                                    struct port_range ports,
                                                    struct glint_error *error)
 {
-    struct driver_listener *added = mem_zalloc(sizeof *added);
-    if (added == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct driver_listener *added = mem_zalloc_or_fail(sizeof *added, error);
+    if (added == NULL) return NULL;
     added->listener = listen_for_executors(r, host, ports, error);
     if (added->listener == NULL) {
         mem_free(added);

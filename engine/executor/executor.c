@@ -512,11 +512,8 @@ static int64_t block_store_memory_limit(const struct executor_config *config)
 struct executor *executor_create(const struct executor_config *config, struct glint_error *error)
 {
     assert(config->slots > 0 && config->slots <= SLOTS_MAX);
-    struct executor *e = mem_zalloc(sizeof *e + sizeof e->slots[0] * config->slots);
-    if (e == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct executor *e = mem_zalloc_or_fail(sizeof *e + sizeof e->slots[0] * config->slots, error);
+    if (e == NULL) return NULL;
     if (pipe_semaphore_open(&e->work, error) != 0) {
         mem_free(e);
         return NULL;

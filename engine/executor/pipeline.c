@@ -133,12 +133,9 @@ struct narrow_shuffle {
 static struct narrow_shuffle *
 narrow_shuffle_open(struct glint_task *task, const struct stage_node *node, struct glint_schema in)
 {
-    struct narrow_shuffle *s = mem_zalloc(sizeof *s);
+    struct narrow_shuffle *s = mem_zalloc_or_fail(sizeof *s, &task->error);
     assert(node->op->kind == OP_WIDE && node->narrow);
-    if (s == NULL) {
-        error_no_memory(&task->error);
-        return NULL;
-    }
+    if (s == NULL) return NULL;
     s->task = task;
     s->node = node;
     shuffle_node_spec(node, in, &s->spec);

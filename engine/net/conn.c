@@ -172,11 +172,8 @@ static void ignore_pipe_signal(void)
 
 struct conn *conn_create(struct net *net, bool dialling, struct glint_error *error)
 {
-    struct conn *c = mem_zalloc(sizeof *c);
-    if (c == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct conn *c = mem_zalloc_or_fail(sizeof *c, error);
+    if (c == NULL) return NULL;
     ignore_pipe_signal();
     c->net = net;
     c->dialling = dialling;

@@ -379,11 +379,8 @@ static struct listener *open_port(struct net *net, const char *host, uint16_t po
                                   struct glint_error *error)
 {
     *port_taken = false;
-    struct listener *g = mem_zalloc(sizeof *g);
-    if (g == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct listener *g = mem_zalloc_or_fail(sizeof *g, error);
+    if (g == NULL) return NULL;
     g->net = net;
     g->accepted = accepted;
     g->arg = arg;

@@ -231,13 +231,10 @@ struct launched_daemon *launched_daemon_start(uv_loop_t *loop, struct env *env,
                                               struct glint_error *error)
 {
     struct arguments w = {.count = 0};
-    struct launched_daemon *p = mem_zalloc(sizeof *p);
+    struct launched_daemon *p = mem_zalloc_or_fail(sizeof *p, error);
     int log = -1, r = 0;
     assert(executor < cluster->executor_count && cluster->launch != LAUNCH_NONE);
-    if (p == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    if (p == NULL) return NULL;
     p->ended = ended;
     p->arg = arg;
     if (!text_format(p->log, sizeof p->log, "%s/%s.log",

@@ -127,11 +127,8 @@ struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct
                                            void *state, const struct run_slice *inputs,
                                            uint32_t count)
 {
-    struct shuffle_reader *r = mem_zalloc(sizeof *r);
-    if (r == NULL) {
-        error_no_memory(&task->error);
-        return NULL;
-    }
+    struct shuffle_reader *r = mem_zalloc_or_fail(sizeof *r, &task->error);
+    if (r == NULL) return NULL;
     r->task = task;
     r->spec = spec;
     r->state = state;

@@ -258,11 +258,8 @@ struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct
                                            void *state)
 {
     assert(spec->partitions > 0 && spec->partitions <= PARTITIONS_MAX);
-    struct shuffle_writer *w = mem_zalloc(sizeof *w);
-    if (w == NULL) {
-        error_no_memory(&task->error);
-        return NULL;
-    }
+    struct shuffle_writer *w = mem_zalloc_or_fail(sizeof *w, &task->error);
+    if (w == NULL) return NULL;
     w->task = task;
     w->spec = spec;
     w->state = state;

@@ -667,11 +667,8 @@ static void on_inbox_wakeup(uv_async_t *async)
 struct peers *peers_create(struct net *net, uint64_t fetch_ms, struct glint_error *error)
 {
     const struct executor_address driver = {.executor = EXECUTOR_ID_DRIVER};
-    struct peers *p = mem_zalloc(sizeof *p);
-    if (p == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct peers *p = mem_zalloc_or_fail(sizeof *p, error);
+    if (p == NULL) return NULL;
     p->net = net;
     p->fetch_ms = fetch_ms;
     if (add_peer(p, &driver) == NULL) {

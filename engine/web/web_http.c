@@ -520,11 +520,8 @@ void web_http_tick(struct web_http *h)
 
 struct web_http *web_http_open(const struct web_http_config *config, struct glint_error *error)
 {
-    struct web_http *h = mem_zalloc(sizeof *h);
-    if (h == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct web_http *h = mem_zalloc_or_fail(sizeof *h, error);
+    if (h == NULL) return NULL;
     assert((config->certificate == NULL) == (config->key == NULL) && config->tries > 0);
     h->config = *config;
     h->library = web_library_load(error);

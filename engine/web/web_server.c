@@ -473,11 +473,8 @@ static int open_web_pages(struct web_server *s, const struct web_config *config,
 
 struct web_server *web_server_open(const struct web_config *config, struct glint_error *error)
 {
-    struct web_server *s = mem_zalloc(sizeof *s);
-    if (s == NULL) {
-        error_no_memory(error);
-        return NULL;
-    }
+    struct web_server *s = mem_zalloc_or_fail(sizeof *s, error);
+    if (s == NULL) return NULL;
     json_set_alloc_funcs(mem_alloc, mem_free);
     s->live = config->jobs.find == NULL;
     s->pages = (struct web_pages){.env = config->env, .jobs = config->jobs};
