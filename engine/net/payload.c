@@ -51,6 +51,13 @@ static void pack_field_list(struct packer *p, const struct payload_field *f, con
         (flat ? payload_pack_fields : pack_field_value)(p, f->of, values + i * f->of->size);
 }
 
+void payload_pack_list(struct packer *p, const struct payload_format *of, const void *values,
+                       uint32_t count)
+{
+    const struct payload_field list = {.kind = PAYLOAD_FLAT_LIST, .max = count, .of = of};
+    pack_field_list(p, &list, values, count);
+}
+
 static void pack_number_field(struct packer *p, const struct payload_field *f, uint64_t v)
 {
     assert(v >= f->min && v <= f->max);
@@ -108,6 +115,15 @@ int payload_encode(const struct payload_format *format, const void *v, struct bu
     return payload_pack_end(&p, out, before, error);
 }
 
+int payload_list_encode(const struct payload_format *of, const void *values, uint32_t count,
+                        struct buffer *out, struct glint_error *error)
+{
+    struct packer p = {.out = *out};
+    uint64_t before = out->size;
+    payload_pack_list(&p, of, values, count);
+    return payload_pack_end(&p, out, before, error);
+}
+
 /* ---- Decoding */
 
 static uint64_t unpack_number_field(struct unpacker *u, const struct payload_field *f)
@@ -162,6 +178,18 @@ static uint32_t unpack_field_values(struct unpacker *list, const struct payload_
     return count;
 }
 
+int payload_unpack_list(struct unpacker *list, const struct payload_format *of, uint64_t max,
+                        void **out, uint32_t *out_count, struct glint_error *error)
+{
+    const struct payload_field field = {.kind = PAYLOAD_FLAT_LIST, .max = max, .of = of};
+    const uint64_t count = list->failed ? 0 : list->count / payload_field_count(of);
+    *out_count = 0;
+    *out = mem_alloc(of->size * ((count <= max ? count : 0) + 1)); /* limited before that */
+    if (*out == NULL) return error_no_memory(error);
+    *out_count = unpack_field_values(list, &field, *out);
+    return 0;
+}
+
 static void unpack_field_list(struct unpacker *u, const struct payload_field *f, void *v,
                               bool is_bare)
 {
@@ -210,6 +238,19 @@ int payload_decode(const struct payload_format *format, struct glint_slice bytes
     payload_unpack_fields(&u, format, v);
     int r = payload_unpack_end(&u, format->what, error);
     if (r == 0 && format->sanitize != NULL) format->sanitize(v);
+    return r;
+}
+
+int payload_list_decode(const struct payload_format *of, struct glint_slice bytes, uint64_t max,
+                        void **out, uint32_t *out_count, struct glint_error *error)
+{
+    struct unpacker u = unpack_begin(bytes);
+    int r = payload_unpack_list(&u, of, max, out, out_count, error);
+    if (r == 0) r = payload_unpack_end(&u, of->what, error);
+    if (r == 0) return 0;
+    mem_free(*out);
+    *out = NULL;
+    *out_count = 0;
     return r;
 }
 

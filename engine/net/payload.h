@@ -85,6 +85,18 @@ uint64_t payload_field_count(const struct payload_format *format);
  * unpacker. */
 void payload_pack_fields(struct packer *p, const struct payload_format *format, const void *v);
 void payload_unpack_fields(struct unpacker *u, const struct payload_format *format, void *v);
+/* A list on the heap: an array with the fields of all values next to each other. unpack allocates
+ * *out, which is freed with mem_free; a list of more than `max` values fails the unpacker. Returns
+ * 0, or NO_MEMORY with *error set. */
+void payload_pack_list(struct packer *p, const struct payload_format *of, const void *values,
+                       uint32_t count);
+int payload_unpack_list(struct unpacker *list, const struct payload_format *of, uint64_t max,
+                        void **out, uint32_t *out_count, struct glint_error *error);
+/* The same as a payload. */
+int payload_list_encode(const struct payload_format *of, const void *values, uint32_t count,
+                        struct buffer *out, struct glint_error *error);
+int payload_list_decode(const struct payload_format *of, struct glint_slice bytes, uint64_t max,
+                        void **out, uint32_t *out_count, struct glint_error *error);
 
 /* Declares the codec of a payload: NAME_format, and functions that check the type. */
 #define PAYLOAD_CODEC(name, type)                                                                  \
@@ -96,6 +108,24 @@ void payload_unpack_fields(struct unpacker *u, const struct payload_format *form
     static inline int name##_decode(struct glint_slice bytes, type *v, struct glint_error *error)  \
     {                                                                                              \
         return payload_decode(&name##_format, bytes, v, error);                                    \
+    }                                                                                              \
+    static_assert(sizeof(type) > 0, "a complete type")
+
+/* The same for a list of at most `max` values, on the heap. */
+#define PAYLOAD_LIST_CODEC(name, type, max)                                                        \
+    extern const struct payload_format name##_format;                                              \
+    static inline int name##_encode(const type *values, uint32_t count, struct buffer *out,        \
+                                    struct glint_error *error)                                     \
+    {                                                                                              \
+        return payload_list_encode(&name##_format, values, count, out, error);                     \
+    }                                                                                              \
+    static inline int name##_decode(struct glint_slice bytes, type **out, uint32_t *out_count,     \
+                                    struct glint_error *error)                                     \
+    {                                                                                              \
+        void *values;                                                                              \
+        int r = payload_list_decode(&name##_format, bytes, max, &values, out_count, error);        \
+        *out = values;                                                                             \
+        return r;                                                                                  \
     }                                                                                              \
     static_assert(sizeof(type) > 0, "a complete type")
 

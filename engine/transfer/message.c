@@ -149,83 +149,21 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
 
 /* ---- Bodies */
 
-int map_outputs_encode(const struct map_output_location *locations, uint32_t count,
-                       struct buffer *out, struct glint_error *error)
-{
-    struct packer p = {.failed = false};
-    pack_array(&p, 2 * (uint64_t)count);
-    for (uint32_t i = 0; i < count; i++) {
-        pack_u64(&p, locations[i].executor);
-        pack_u64(&p, locations[i].attempt);
-    }
-    return packer_finish(&p, out, error);
-}
+const struct payload_format map_outputs_format = {
+    .what = "a list of map outputs",
+    .size = sizeof(struct map_output_location),
+    .fields = {FIELD_NUMBER(struct map_output_location, executor, 0, EXECUTORS_MAX - 1),
+               FIELD_NUMBER(struct map_output_location, attempt, 0, UINT32_MAX)},
+};
 
-int map_outputs_decode(struct glint_slice bytes, struct map_output_location **out,
-                       uint32_t *out_count, struct glint_error *error)
-{
-    struct unpacker u = unpack_begin(bytes);
-    struct map_output_location *locations = NULL;
-    bool ok = !u.failed && u.count <= 2 * (uint64_t)PARTITIONS_MAX && u.count % 2 == 0;
-    uint32_t count = ok ? (uint32_t)(u.count / 2) : 0;
-    int r = 0;
-    /* The count is limited above, before memory is allocated for it. */
-    if (ok && (locations = mem_alloc(sizeof *locations * (count + 1))) == NULL)
-        r = error_no_memory(error);
-    for (uint32_t i = 0; locations != NULL && i < count; i++) {
-        locations[i].executor = (uint32_t)unpack_u64(&u, EXECUTORS_MAX - 1);
-        locations[i].attempt = (uint32_t)unpack_u64(&u, UINT32_MAX);
-    }
-    if (r == 0 && (!ok || !unpack_is_complete(&u)))
-        r = error_set(error, GLINT_E_PROTOCOL, NULL, "a list of map outputs does not parse");
-    if (r != 0) {
-        mem_free(locations);
-        locations = NULL;
-    }
-    assert((r == 0) == (locations != NULL));
-    *out = locations;
-    *out_count = r == 0 ? count : 0;
-    return r;
-}
-
-int cached_blocks_encode(const struct cached_block_state *blocks, uint32_t count,
-                         struct buffer *out, struct glint_error *error)
-{
-    struct packer p = {.failed = false};
-    pack_array(&p, 4 * (uint64_t)count);
-    for (uint32_t i = 0; i < count; i++) {
-        pack_u64(&p, blocks[i].rdd);
-        pack_u64(&p, blocks[i].partition);
-        pack_u64(&p, blocks[i].memory_bytes);
-        pack_u64(&p, blocks[i].disk_bytes);
-    }
-    return packer_finish(&p, out, error);
-}
-
-int cached_blocks_decode(struct glint_slice bytes, struct cached_block_state **out,
-                         uint32_t *out_count, struct glint_error *error)
-{
-    struct unpacker u = unpack_begin(bytes);
-    /* A number takes at least a byte, so the count is no larger than what has arrived. */
-    const uint32_t count = u.failed || u.count > UINT32_MAX ? 0 : (uint32_t)(u.count / 4);
-    struct cached_block_state *blocks = mem_alloc(sizeof *blocks * ((uint64_t)count + 1));
-    *out = NULL;
-    *out_count = 0;
-    if (blocks == NULL) return error_no_memory(error);
-    for (uint32_t i = 0; i < count; i++) {
-        blocks[i].rdd = (uint32_t)unpack_u64(&u, UINT32_MAX);
-        blocks[i].partition = (uint32_t)unpack_u64(&u, PARTITIONS_MAX - 1);
-        blocks[i].memory_bytes = unpack_u64(&u, UINT64_MAX);
-        blocks[i].disk_bytes = unpack_u64(&u, UINT64_MAX);
-    }
-    if (!unpack_is_complete(&u)) {
-        mem_free(blocks);
-        return error_set(error, GLINT_E_PROTOCOL, NULL, "a list of cached blocks does not parse");
-    }
-    *out = blocks;
-    *out_count = count;
-    return 0;
-}
+const struct payload_format cached_blocks_format = {
+    .what = "a list of cached blocks",
+    .size = sizeof(struct cached_block_state),
+    .fields = {FIELD_NUMBER(struct cached_block_state, rdd, 0, UINT32_MAX),
+               FIELD_NUMBER(struct cached_block_state, partition, 0, PARTITIONS_MAX - 1),
+               FIELD_NUMBER(struct cached_block_state, memory_bytes, 0, UINT64_MAX),
+               FIELD_NUMBER(struct cached_block_state, disk_bytes, 0, UINT64_MAX)},
+};
 
 /* No size: the executor's own options are kept. */
 const struct payload_format job_options_format = {

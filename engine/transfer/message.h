@@ -107,10 +107,7 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
 struct map_output_location {
     uint32_t executor, attempt;
 };
-int map_outputs_encode(const struct map_output_location *locations, uint32_t count,
-                       struct buffer *out, struct glint_error *error);
-int map_outputs_decode(struct glint_slice bytes, struct map_output_location **out,
-                       uint32_t *out_count, struct glint_error *error);
+PAYLOAD_LIST_CODEC(map_outputs, struct map_output_location, PARTITIONS_MAX);
 
 /* What changed in an executor's cached blocks: for each its RDD, partition, and bytes in memory and
  * on disk, both 0 if it is gone. As for map outputs. */
@@ -118,10 +115,7 @@ struct cached_block_state {
     uint32_t rdd, partition;
     uint64_t memory_bytes, disk_bytes;
 };
-int cached_blocks_encode(const struct cached_block_state *blocks, uint32_t count,
-                         struct buffer *out, struct glint_error *error);
-int cached_blocks_decode(struct glint_slice bytes, struct cached_block_state **out,
-                         uint32_t *out_count, struct glint_error *error);
+PAYLOAD_LIST_CODEC(cached_blocks, struct cached_block_state, UINT32_MAX);
 
 /* The body of JOB: the driver's options for every task, except memory and work_dir, which are
  * configured per executor. */

@@ -68,15 +68,15 @@ static const struct payload_format *const fields_of_kind[GET_KINDS_END] = {
     [GET_PROGRAM] = &range_fields,
 };
 
-static void map_list_pack(struct packer *p, const struct get_request *v)
-{
-    assert(v->map_count > 0 && v->map_count <= PARTITIONS_MAX);
-    pack_array(p, 2 * (uint64_t)v->map_count);
-    for (uint32_t i = 0; i < v->map_count; i++) {
-        pack_u64(p, v->maps[i][0]);
-        pack_u64(p, v->maps[i][1]);
-    }
-}
+/* A map and its attempt. */
+static const struct payload_format map_format = {
+    .size = 2 * sizeof(uint32_t),
+    .fields = {{.kind = PAYLOAD_NUMBER, .size = sizeof(uint32_t), .max = PARTITIONS_MAX - 1},
+               {.kind = PAYLOAD_NUMBER,
+                .offset = sizeof(uint32_t),
+                .size = sizeof(uint32_t),
+                .max = UINT32_MAX}},
+};
 
 int get_request_encode(const struct get_request *v, struct buffer *out, struct glint_error *error)
 {
@@ -89,27 +89,20 @@ int get_request_encode(const struct get_request *v, struct buffer *out, struct g
                        payload_field_count(&get_fields) + payload_field_count(of_kind) + has_maps);
     payload_pack_fields(&p, &get_fields, v);
     payload_pack_fields(&p, of_kind, v);
-    if (has_maps) map_list_pack(&p, v);
+    assert(!has_maps || (v->map_count > 0 && v->map_count <= PARTITIONS_MAX));
+    if (has_maps) payload_pack_list(&p, &map_format, v->maps, v->map_count);
     return payload_pack_end(&p, out, before, error);
 }
 
-/* Reads pairs of map and attempt. Returns 0 or NO_MEMORY; invalid input fails `u`. */
+/* Returns 0 or NO_MEMORY; invalid input fails `u`. */
 static int map_list_unpack(struct unpacker *u, struct get_request *v, struct glint_error *error)
 {
-    struct unpacker a = unpack_array(u);
-    if (a.failed || a.count == 0 || a.count % 2 != 0 || a.count > 2 * (uint64_t)PARTITIONS_MAX) {
-        u->failed = true;
-        return 0;
-    }
-    v->map_count = (uint32_t)(a.count / 2);
-    v->maps = mem_alloc(v->map_count * sizeof *v->maps);
-    if (v->maps == NULL) return error_no_memory(error);
-    for (uint32_t i = 0; i < v->map_count; i++) {
-        v->maps[i][0] = (uint32_t)unpack_u64(&a, PARTITIONS_MAX - 1);
-        v->maps[i][1] = (uint32_t)unpack_u64(&a, UINT32_MAX);
-    }
-    if (!unpack_is_complete(&a)) u->failed = true;
-    return 0;
+    struct unpacker list = unpack_array(u);
+    void *maps;
+    int r = payload_unpack_list(&list, &map_format, PARTITIONS_MAX, &maps, &v->map_count, error);
+    v->maps = maps;
+    if (!unpack_is_complete(&list) || v->map_count == 0) u->failed = true;
+    return r;
 }
 
 int get_request_decode(struct glint_slice bytes, struct get_request *v, struct glint_error *error)
