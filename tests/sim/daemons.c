@@ -28,7 +28,7 @@ enum daemon_message {
 enum session { NO_SESSION, OPEN, FETCHES, WAITS, SERVED };
 
 /* Messages of one direction, oldest first, each of one connection. */
-struct lane {
+struct message_lane {
     struct {
         enum daemon_message message;
         uint32_t connection;
@@ -37,7 +37,7 @@ struct lane {
 };
 
 struct link {
-    struct lane to_daemon, to_driver;
+    struct message_lane to_daemon, to_driver;
     enum acquisition_state state; /* as the driver sees it */
     uint32_t connection;          /* the driver's current one */
     uint32_t requests;
@@ -56,7 +56,7 @@ struct meeting {
     uint64_t order;
 };
 
-static void put(struct lane *lane, enum daemon_message message, uint32_t connection)
+static void put(struct message_lane *lane, enum daemon_message message, uint32_t connection)
 {
     assert(lane->count < IN_FLIGHT_MAX);
     lane->sent[lane->count].message = message;
