@@ -7,13 +7,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { COLUMNS = 4, ROWS = 6 };
+enum { COLUMNS = 5, ROWS = 8 };
 
 static int find(void *arg, enum expression_name kind, struct glint_slice name, uint32_t *out_number,
                 enum expression_type *out_type)
 {
     static const enum expression_type types[COLUMNS] = {EXPRESSION_ANY, EXPRESSION_NUMBER,
-                                                        EXPRESSION_TIME, EXPRESSION_BOOLEAN};
+                                                        EXPRESSION_TIME, EXPRESSION_BOOLEAN,
+                                                        EXPRESSION_TIME_OF_DAY};
     (void)arg, (void)kind;
     *out_number = name.size > 0 ? name.data[0] % COLUMNS : 0;
     *out_type = types[*out_number];
@@ -22,7 +23,8 @@ static int find(void *arg, enum expression_name kind, struct glint_slice name, u
 
 static void evaluate_rows(struct expression e, bool condition)
 {
-    static const char *const texts[ROWS] = {"7", "", "\\N", "2026-01-31T12:00:00Z", "true", "a_%"};
+    static const char *const texts[ROWS] = {
+        "7", "", "\\N", "2026-01-31T12:00:00Z", "true", "a_%", "nan", "12:00:00.5"};
     for (int first = 0; first < ROWS; first++) {
         struct glint_slice fields[COLUMNS];
         struct expression_value value;
