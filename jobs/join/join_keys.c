@@ -73,7 +73,7 @@ static const char *put_time_key(struct glint_slice text, uint8_t **out)
 {
     struct timestamp time;
     if (!timestamp_parse(text, &time))
-        return "a key column of times has none of the years 0001 to 9999";
+        return "a key column of times has no ISO 8601 time";
     *(*out)++ = VALUE_MARK;
     memcpy(*out, &time.seconds, sizeof time.seconds);
     memcpy(*out + sizeof time.seconds, &time.nanos, sizeof time.nanos);

@@ -83,7 +83,7 @@ static struct value_set column_values(struct row_group_test *t, const struct exp
                          are_texts_of_times_ordered(&b);
     if (same || ordered || one) set_range(&set, &b);
     /* All integers, decimals and floats are numbers; all texts are texts. Times may be of years
-     * that have no form, unless both bounds have one. */
+     * that have no form, as 0000, unless both bounds have one. */
     if (set.type == EXPRESSION_TIME || set.type == EXPRESSION_TIME_OF_DAY)
         t->may_be_bad |= !set.ranged;
     if (set.type == EXPRESSION_NUMBER || set.type == EXPRESSION_BOOLEAN)

@@ -52,7 +52,9 @@ static const char *parse_micros(struct glint_slice text, int64_t *out)
     struct timestamp time;
     if (!timestamp_parse(text, &time)) return "it is not a time, such as 2026-11-29T16:00:00Z";
     if (time.nanos % 1000 != 0) return "it has digits beyond microseconds";
-    *out = time.seconds * MICROS + time.nanos / 1000;
+    if (__builtin_mul_overflow(time.seconds, MICROS, out) ||
+        __builtin_add_overflow(*out, time.nanos / 1000, out))
+        return "it is out of the range of microseconds";
     return NULL;
 }
 

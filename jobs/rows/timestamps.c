@@ -4,6 +4,7 @@
 #include <assert.h>
 
 enum { DATE_BYTES = 10, FRACTION_DIGITS = 9, DAY_SECONDS = 86400, HOUR_SECONDS = 3600 };
+enum { YEAR_DIGITS = 4, YEAR_DIGITS_MAX = 7 }; /* of a date of Arrow */
 
 /* Cuts exactly `count` digits off the text. */
 static bool cut_timestamp_digits(struct glint_slice *text, uint32_t count, int64_t *out)
@@ -41,19 +42,34 @@ static int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
 {
     assert(month >= 1 && month <= 12 && day >= 1 && day <= 31);
     year -= month <= 2;
-    const int64_t era = year / 400, of_era = year - era * 400;
+    const int64_t era = (year >= 0 ? year : year - 399) / 400, of_era = year - era * 400;
     const int64_t of_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
     return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+/* Four digits, or, with a sign, up to YEAR_DIGITS_MAX. */
+static bool cut_timestamp_year(struct glint_slice *text, int64_t *out)
+{
+    const bool minus = cut_timestamp_byte(text, '-');
+    const bool sign = minus || cut_timestamp_byte(text, '+');
+    uint32_t digits = sign ? 0 : YEAR_DIGITS;
+    if (sign)
+        while (digits < text->size && text->data[digits] != '-') digits++;
+    if (digits < YEAR_DIGITS || digits > YEAR_DIGITS_MAX ||
+        !cut_timestamp_digits(text, digits, out))
+        return false;
+    if (minus) *out = -*out;
+    return sign || *out >= 1;
 }
 
 static bool cut_timestamp_date(struct glint_slice *text, struct timestamp *out)
 {
     int64_t year, month, day;
-    if (!cut_timestamp_digits(text, 4, &year) || !cut_timestamp_byte(text, '-') ||
+    if (!cut_timestamp_year(text, &year) || !cut_timestamp_byte(text, '-') ||
         !cut_timestamp_digits(text, 2, &month) || !cut_timestamp_byte(text, '-') ||
         !cut_timestamp_digits(text, 2, &day))
         return false;
-    if (year < 1 || month < 1 || month > 12 || day < 1 || day > days_of_month(year, month))
+    if (month < 1 || month > 12 || day < 1 || day > days_of_month(year, month))
         return false;
     *out = (struct timestamp){.seconds = days_since_1970(year, month, day) * DAY_SECONDS};
     return true;

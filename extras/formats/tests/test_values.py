@@ -128,6 +128,18 @@ class Values(Command):
                                       code=64)
             self.assertIn(problem, error)
 
+    def test_years_beyond_9999_are_compared_by_value(self):
+        at = pyarrow.array([2**62, -2**60, 0, None], pyarrow.timestamp("us"))
+        day = pyarrow.array([2**31 - 1, -10**6, 0, None], pyarrow.date32())
+        path = self.write("in", n=[0, 1, 2, 3], t=at, d=day)
+        for name in ("t", "d"):
+            for condition, rows in (("> '2026-01-31'", [0]), ("< '1969-12-31'", [1]),
+                                    ("> '9999-12-31'", [0]), ("BETWEEN '-0044-03-15' AND "
+                                                              "'+12000-01-01'", [2]),
+                                    ("< '-0044-03-15'", [1])):
+                self.run_glint("select", "--where", f"{name} {condition}", path, self.path("out"))
+                self.assertEqual(self.table("out").column("n").to_pylist(), rows, condition)
+
     def join(self, key, method, left, right):
         _, error = self.run_glint("join", "--key-column", key, "--method", method, left, right,
                                   self.path("out"))
