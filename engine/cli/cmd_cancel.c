@@ -46,8 +46,8 @@ static void add_cancel_response(struct cancel *c, uint32_t executor,
 {
     struct cancelled_jobs reply;
     struct glint_error why = r->why;
-    const struct glint_slice payload = {r->payload.data, r->payload.size};
-    if (why.code != GLINT_OK || cancelled_jobs_decode(payload, &reply, &why) != 0) {
+    if (why.code != GLINT_OK ||
+        cancelled_jobs_decode(buffer_slice(&r->payload), &reply, &why) != 0) {
         c->why = why;
         return;
     }

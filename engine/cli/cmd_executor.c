@@ -50,8 +50,7 @@ static void ask_daemon_status(struct executor_page *p)
     if (cluster_request_send(&request, &r, &p->why) == 0) {
         p->why = r->why;
         if (p->why.code == GLINT_OK)
-            daemon_status_decode((struct glint_slice){r->payload.data, r->payload.size}, &p->status,
-                                 &p->why);
+            daemon_status_decode(buffer_slice(&r->payload), &p->status, &p->why);
         cluster_responses_free(r, &p->cluster);
     }
     p->asked_ns = env->now_ns(env);

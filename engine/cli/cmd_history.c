@@ -614,19 +614,13 @@ static const struct job_model *find_history_job(void *arg, const char *id)
     return find_job_or_read_new_logs(arg, id, false);
 }
 
-/* What the page asks for; logs that have changed are read again. */
-static struct web_jobs history_web_jobs(struct history_jobs *j)
-{
-    return (struct web_jobs){
-        .arg = j, .list = list_history_jobs, .find = find_history_job, .step = read_unread_logs};
-}
-
 /* Serves until a signal ends it. */
 static void serve_history(const struct cli_line *line, struct glint_error *error)
 {
     struct history_jobs *logs = history_jobs_open(env_real(), line->arguments[0], error);
     if (logs == NULL) return;
-    const struct web_jobs jobs = history_web_jobs(logs);
+    const struct web_jobs jobs = {
+        .arg = logs, .list = list_history_jobs, .find = find_history_job, .step = read_unread_logs};
     const char *address = cli_line_option(line, "serve");
     struct web_server *server =
         cli_web_open(address, cli_line_option(line, "ui-token"), &jobs, false, error);

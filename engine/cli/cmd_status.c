@@ -30,7 +30,7 @@ struct cluster_status {
 static const struct daemon_status *daemon_status_of(struct cluster_status *s, uint32_t executor)
 {
     struct cluster_response *r = &s->responses[executor];
-    const struct glint_slice payload = {r->payload.data, r->payload.size};
+    const struct glint_slice payload = buffer_slice(&r->payload);
     if (r->why.code != GLINT_OK || daemon_status_decode(payload, &s->decoded, &r->why) != 0)
         return NULL;
     s->response_count++;

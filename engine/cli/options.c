@@ -481,12 +481,6 @@ static void man_item(const char *name, const char *summary)
     man_text(summary);
 }
 
-static void man_footer(void)
-{
-    printf(".SH EXIT STATUS\n0 on success. An error message begins with a code, and the exit "
-           "status follows from the code; see docs/errors.md.\n");
-}
-
 /* ---- Words for completion */
 
 static void print_completion_line(const char *name, const char *value, const char *summary)
@@ -561,7 +555,9 @@ void help_print_syntax(const struct cli_syntax *s)
     const struct glint_job_option *help = print_options(s, own, CLI_OPTIONS_MAX);
     if (titles && text) putchar('\n');
     print_one_option(s, help);
-    if (man) man_footer();
+    if (man)
+        printf(".SH EXIT STATUS\n0 on success. An error message begins with a code, and the exit "
+               "status follows from the code; see docs/errors.md.\n");
     if (!text || s->help == NULL) return;
     putchar('\n');
     print_wrapped_text(s->help, 0, 0);

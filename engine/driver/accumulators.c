@@ -99,11 +99,10 @@ static int merge_accumulator_parts(const struct accumulators *a, struct accumula
                                    struct glint_task *task, uint64_t begin, uint64_t end)
 {
     const struct shuffle_spec spec = task_accumulator_spec(to->function);
-    const struct glint_slice before = {to->value.data, to->value.size};
     struct combiner c;
     struct glint_slice value;
     int r = combiner_init(&c, task, &spec, NULL);
-    if (r == 0 && to->has_value) r = combiner_add_value(&c, before, false);
+    if (r == 0 && to->has_value) r = combiner_add_value(&c, buffer_slice(&to->value), false);
     for (uint64_t i = begin; i < end && r == 0; i++) {
         const struct accumulator_part *p = &a->parts[i];
         r = combiner_add_value(&c, (struct glint_slice){a->bytes.data + p->at, p->size}, false);
@@ -139,8 +138,7 @@ int accumulators_merge(struct accumulators *a, struct glint *g)
 static bool decode_accumulator_value(const struct accumulator *a, struct glint_cell *out)
 {
     out->type = task_accumulator_spec(a->function).acc;
-    return a->has_value &&
-           codec_decode(out->type, (struct glint_slice){a->value.data, a->value.size}, &out->value);
+    return a->has_value && codec_decode(out->type, buffer_slice(&a->value), &out->value);
 }
 
 bool accumulators_find(const struct accumulators *a, const char *name, struct glint_cell *out)

@@ -257,7 +257,7 @@ static struct glint_slice get_encoded_block(struct served_broadcast *v, uint32_t
             broadcast_block_compress(block, served_broadcast_bytes(v), &b->packed, &ignored) == 0 &&
             b->packed.size == 0;
     if (b->packed.size == 0) return broadcast_block_slice(served_broadcast_bytes(v), block);
-    return (struct glint_slice){b->packed.data, b->packed.size};
+    return buffer_slice(&b->packed);
 }
 
 static void find_broadcast_block(void *arg, const struct get_request *g, struct fetch_found *out,

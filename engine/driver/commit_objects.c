@@ -471,9 +471,7 @@ static int load_record(struct commit_objects *o, const char *job, struct glint_e
     format_record_key(o, job, key);
     text_format(name, sizeof name, "%s%s", o->url, key + strlen(o->path));
     int r = remote_store_get(&o->store, key, COMMIT_RECORD_BYTES_MAX, &text, error);
-    if (r == 0)
-        r = commit_record_decode((struct glint_slice){text.data, text.size}, name, &o->record,
-                                 error);
+    if (r == 0) r = commit_record_decode(buffer_slice(&text), name, &o->record, error);
     if (r == 0 && strcmp(o->record.job, job) != 0)
         r = error_set(error, GLINT_E_OUTPUT_EXISTS, NULL, "%s: it is the record of another job",
                       name);
@@ -678,7 +676,7 @@ int commit_objects_start(struct commit_objects *o, struct glint_error *error)
     if (r == 0) {
         o->state = OBJECTS_STARTED; /* also if it fails: the store may have written it */
         r = remote_store_put(&o->store, format_record_key(o, o->record.job, key),
-                             (struct glint_slice){text.data, text.size}, error);
+                             buffer_slice(&text), error);
     }
     buffer_fini(&text);
     if (r != 0 && o->state == OBJECTS_STARTED) commit_objects_roll_back(o);

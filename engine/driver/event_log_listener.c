@@ -444,7 +444,7 @@ static void log_attempt_end(struct driver *d, const struct task_attempt *run,
     struct attempt_times t = {run->start_ns, d->env->now_ns(d->env)};
     struct glint_slice counters = {NULL, 0};
     if (m != NULL) {
-        counters = (struct glint_slice){m->counters.data, m->counters.size};
+        counters = buffer_slice(&m->counters);
         t = executor_clock_convert(&d->executors[run->executor].clock, m, run->sent_ns, t.end_ns);
     }
     if (outcome == OUTCOME_DONE) why = NULL;

@@ -45,8 +45,7 @@ static struct message *message_round_trip(struct message *m, struct glint_error 
 {
     struct buffer wire = {NULL, 0, 0};
     struct message *back = NULL;
-    if (message_encode(m, &wire, error) == 0)
-        back = message_decode((struct glint_slice){wire.data, wire.size}, error);
+    if (message_encode(m, &wire, error) == 0) back = message_decode(buffer_slice(&wire), error);
     buffer_fini(&wire);
     if (back == NULL) return m;
     message_destroy(m);

@@ -297,8 +297,7 @@ static int fetch_failures_on_task_failed(struct driver *d, uint32_t executor, ui
 {
     struct fetch_failure f;
     struct glint_error ignored = {.code = GLINT_OK};
-    if (fetch_failure_decode((struct glint_slice){m->body.data, m->body.size}, &f, &ignored) != 0)
-        return 0;
+    if (fetch_failure_decode(buffer_slice(&m->body), &f, &ignored) != 0) return 0;
     /* A lost executor's outputs have been marked lost already. */
     if (f.executor >= d->executor_count || d->executors[f.executor].lost) return 0;
     if (f.unreachable && f.executor != executor)
@@ -433,7 +432,7 @@ static int consume_next_result(struct driver *d, uint32_t task)
     struct buffered_result *result = &a->results[task];
     assert(result->arrived && !a->over && a->on_result_code == 0);
     uint32_t partition = stage_run_partition(a, a->stage_count - 1, task);
-    struct glint_slice body = {result->body.data, result->body.size};
+    struct glint_slice body = buffer_slice(&result->body);
     assert(a->buffered_bytes >= body.size);
     a->buffered_bytes -= body.size;
     int r = a->action->internal
@@ -465,7 +464,7 @@ static int on_map_output_done(struct driver *d, uint32_t executor, uint32_t numb
                               struct message *m)
 {
     struct map_outputs *o = d->action_run->stages[number].map_outputs;
-    struct glint_slice sizes = {m->body.data, m->body.size};
+    struct glint_slice sizes = buffer_slice(&m->body);
     map_outputs_add(o, m->task, (struct map_output_location){executor, m->attempt}, sizes);
     if (o->counted[m->task]) return 0;
     o->counted[m->task] = true;
@@ -514,7 +513,7 @@ static bool format_task_input(struct driver *d, uint32_t stage, uint32_t partiti
     struct split split;
     struct glint_error ignored = {.code = GLINT_OK};
     if (rdd_encode_partition_splits(d->g, top, partition, &splits) != 0) return false;
-    struct unpacker u = unpack_begin((struct glint_slice){splits.data, splits.size});
+    struct unpacker u = unpack_begin(buffer_slice(&splits));
     bool found = u.count > 0 && split_decode(unpack_bytes(&u), &arena, &split, &ignored) == 0 &&
                  text_format(out, capacity, "%s:%llu", split.pieces[0].path,
                              (unsigned long long)split.pieces[0].offset);
@@ -632,8 +631,7 @@ static int update_cached_blocks(struct driver *d, uint32_t executor, const struc
     struct cached_block_state *blocks;
     uint32_t count;
     if (m->blocks.size == 0) return 0;
-    int r = cached_blocks_decode((struct glint_slice){m->blocks.data, m->blocks.size}, &blocks,
-                                 &count, driver_error(d));
+    int r = cached_blocks_decode(buffer_slice(&m->blocks), &blocks, &count, driver_error(d));
     for (uint32_t i = 0; r == 0 && i < count; i++)
         cached_rdds_update(&d->cached, executor, &blocks[i]);
     d->cached_changes += count;

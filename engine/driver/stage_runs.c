@@ -79,8 +79,7 @@ void stage_progress_add_task(struct driver *d, uint32_t number, const struct mes
     uint64_t rows = 0, bytes = 0;
     assert(done->type == MSG_DONE && done->task < stage->tasks);
     if (d->g->config.progress == NULL) return;
-    decode_task_input_size((struct glint_slice){done->counters.data, done->counters.size}, &rows,
-                           &bytes);
+    decode_task_input_size(buffer_slice(&done->counters), &rows, &bytes);
     if (stage->parent_count > 0 && stage->bytes_total > 0)
         bytes = shuffle_input_bytes(a, stage, stage_run_partition(a, number, done->task));
     stage->rows_read += rows;

@@ -48,7 +48,7 @@ static int pack_stage_plan(struct stage_transport *t, struct packer *p, uint32_t
     int r = stage_plan_create(&plan, run->shuffle != NULL ? NULL : a->action, run->shuffle);
     if (r == 0 && (splits == NULL || stage.tasks == NULL)) r = error_no_memory(error);
     if (r == 0) r = stage_plan_encode(&plan, &bytes, error);
-    stage.plan = (struct glint_slice){bytes.data, bytes.size};
+    stage.plan = buffer_slice(&bytes);
     for (uint32_t i = 0; r == 0 && i < run->tasks; i++) {
         const uint32_t partition = stage_run_partition(a, number, i);
         r = rdd_encode_partition_splits(t->g, top, partition, &splits[i]);
@@ -208,7 +208,7 @@ static int read_stage_results(struct stage_transport *t)
     if (t->actions < s->file->earlier_count)
         t->lines[t->actions] = s->file->earlier[t->actions];
     else if (kept && (r = read_results_input(t)) == 0)
-        t->lines[t->actions] = (struct glint_slice){t->input.data, t->input.size};
+        t->lines[t->actions] = buffer_slice(&t->input);
     if (kept && r == 0) {
         const struct glint_slice lines = t->lines[t->actions];
         in.bytes = (struct buffer){(uint8_t *)(uintptr_t)lines.data, lines.size, lines.size};
@@ -232,7 +232,7 @@ static int start_foreign_action(struct stage_transport *t)
     stage_results_fini(&t->results);
     t->counted = false;
     int r = pack_action_stages(t, &action);
-    const struct glint_slice bytes = {action.data, action.size};
+    const struct glint_slice bytes = buffer_slice(&action);
     if (r == 0 && t->actions >= known)
         r = pack_action_and_stop(t, bytes);
     else if (r == 0 && t->actions == s->file->earlier_count &&

@@ -98,7 +98,7 @@ static int start_job_of_message(struct executor_process *c, const struct message
     net_forget_secrets(&c->net); /* the job's code shall not get at more than this job */
     c->has_job = true;
     c->number = (uint32_t)m->id;
-    int r = job_options_decode((struct glint_slice){m->body.data, m->body.size}, &options, error);
+    int r = job_options_decode(buffer_slice(&m->body), &options, error);
     if (r == 0) r = create_job_services(c, &options, error);
     if (r != 0) return r;
     chdir_to_driver_directory(c, options.dir);

@@ -190,7 +190,7 @@ void *store_acquire_bytes(struct store *s, enum stored_kind kind, uint64_t id,
     struct stored *v = acquire_stored_value(s, kind, id, 0, 0);
     if (v == NULL) return NULL;
     const struct buffer *bytes = kind == STORED_RESULT ? &v->result : &v->broadcast->body;
-    *out = (struct glint_slice){bytes->data, bytes->size};
+    *out = buffer_slice(bytes);
     return v;
 }
 
@@ -230,8 +230,7 @@ static int store_add_stage(struct store *s, struct message *m,
         return error_no_memory(error);
     }
     /* An error is kept: the driver learns it from the stage's tasks, which fail with it. */
-    int r = stage_plan_decode(&v->stage.plan, (struct glint_slice){m->body.data, m->body.size},
-                              registry, why);
+    int r = stage_plan_decode(&v->stage.plan, buffer_slice(&m->body), registry, why);
     assert(m->type == MSG_STAGE && r == (int)why->code && (r != 0 || v->stage.plan.node_count > 0));
     if (r != 0) *error = *why;
     v->stage.error = why;
@@ -322,7 +321,7 @@ static int set_map_output_locations(struct store *s, struct message *m, struct g
 {
     struct stored *v = create_stored_value(STORED_LOCATIONS, m->id), *removed = NULL;
     if (v == NULL) return error_no_memory(error);
-    int r = map_outputs_decode((struct glint_slice){m->body.data, m->body.size}, &v->locations.maps,
+    int r = map_outputs_decode(buffer_slice(&m->body), &v->locations.maps,
                                &v->locations.count, error);
     if (r != 0) {
         mem_free(v);

@@ -56,7 +56,7 @@ static int encode_stage_file(const struct stage_file_head *head, struct glint_sl
     pack_u64(&p, head->stdin_tasks);
     pack_u64(&p, head->memory_bytes);
     pack_u64(&p, head->options->memory_bytes);
-    pack_bytes(&p, (struct glint_slice){options.data, options.size});
+    pack_bytes(&p, buffer_slice(&options));
     pack_array(&p, head->earlier_count);
     for (uint32_t i = 0; i < head->earlier_count; i++) pack_bytes(&p, head->earlier[i]);
     if (!p.failed && !buffer_append(&p.out, action.data, action.size)) p.failed = true;
@@ -105,9 +105,7 @@ int stage_file_write(struct env *env, const char *path, const struct stage_file_
 {
     struct buffer body = {NULL, 0, 0};
     int r = encode_stage_file(head, action, &body, error);
-    if (r == 0)
-        r = write_stage_file(env, path, head->id, (struct glint_slice){body.data, body.size},
-                             error);
+    if (r == 0) r = write_stage_file(env, path, head->id, buffer_slice(&body), error);
     buffer_fini(&body);
     return r;
 }

@@ -36,8 +36,7 @@ static int add_task_counters(struct reading *r, struct glint_slice field, struct
     struct glint_error damaged = {.code = GLINT_OK};
     r->scratch.size = 0;
     if (stage_text_parse(field, &r->scratch, error) != 0) return error->code;
-    const struct glint_slice bytes = {r->scratch.data, r->scratch.size};
-    const int code = counters_add_task(&r->totals, bytes, &damaged);
+    const int code = counters_add_task(&r->totals, buffer_slice(&r->scratch), &damaged);
     if (code == GLINT_E_NO_MEMORY) return error_no_memory(error);
     return code == 0 ? 0 : line_input_fail(r->in, HINT, error, "the counters are damaged");
 }

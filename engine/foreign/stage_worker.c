@@ -15,11 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct glint_slice slice_of_buffer(const struct buffer *b)
-{
-    return (struct glint_slice){b->data, b->size};
-}
-
 /* ---- Writes what a task made as lines: its map output for the tasks of the next stage, or its
  * result and the files that it saved. */
 
@@ -76,7 +71,7 @@ static int emit_record_line(struct record_lines *l, const char *rest,
 {
     struct stage_worker *w = l->w;
     struct buffer *out = &w->lines;
-    const struct glint_slice records = slice_of_buffer(&w->records);
+    const struct glint_slice records = buffer_slice(&w->records);
     bool memory = !w->raw || append_big_endian_size(out, strlen(l->prefix) + strlen(rest));
     const uint64_t start = out->size;
     memory = memory && append_formatted_output(w, "%s%s", l->prefix, rest);
@@ -162,7 +157,7 @@ static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t
     if (!buffer_append(&w->records, end, strlen(end)) ||
         !buffer_append(&w->records, fields.data, fields.size))
         return error_no_memory(error);
-    const struct glint_slice fields_of_end = slice_of_buffer(&w->records);
+    const struct glint_slice fields_of_end = buffer_slice(&w->records);
     return emit_record_line(&l, ".end", &fields_of_end, error);
 }
 
@@ -265,13 +260,13 @@ static int emit_task(struct stage_worker *w, uint32_t task, const struct message
     struct buffer counters = {NULL, 0, 0};
     int r = 0;
     const bool memory = buffer_append(&counters, "\t", 1) &&
-                        stage_text_append(&counters, slice_of_buffer(&done->counters)) &&
+                        stage_text_append(&counters, buffer_slice(&done->counters)) &&
                         buffer_append(&counters, forwarded.data, forwarded.size);
-    const struct glint_slice fields = slice_of_buffer(&counters);
+    const struct glint_slice fields = buffer_slice(&counters);
     if (!memory)
         r = error_no_memory(error);
     else if (w->reader == NULL)
-        r = emit_task_result(w, task, slice_of_buffer(&done->body), fields, error);
+        r = emit_task_result(w, task, buffer_slice(&done->body), fields, error);
     else {
         struct store *store = executor_store(w->executor);
         const struct run *run = store_acquire_map_output(store, w->stage->shuffle, task, 0);
@@ -358,7 +353,7 @@ static int send_stage(struct stage_worker *w, struct glint_error *error)
     struct message *m = r == 0 ? message_create(MSG_STAGE) : NULL;
     if (r != 0) return r;
     if (m != NULL) m->stage = w->number;
-    return executor_handle_message_copy(w, m, slice_of_buffer(&w->plan_bytes), error);
+    return executor_handle_message_copy(w, m, buffer_slice(&w->plan_bytes), error);
 }
 
 static int start_stage_executor(struct stage_worker *w, const struct context_config *registry,
@@ -438,7 +433,7 @@ static struct message *run_task(struct stage_worker *w, uint32_t task, struct gl
     struct message *outcome = w->outcome;
     w->outcome = NULL;
     pthread_mutex_unlock(&w->lock);
-    const struct glint_slice counters = slice_of_buffer(&outcome->counters);
+    const struct glint_slice counters = buffer_slice(&outcome->counters);
     if (outcome->type == MSG_DONE && counters_add_task(&w->counters, counters, error) == 0)
         return outcome;
     if (outcome->type != MSG_DONE) *error = *outcome->error;
@@ -530,7 +525,7 @@ static int replace_splits(struct stage_worker *w, uint32_t task, const struct sp
         struct buffer other = {NULL, 0, 0};
         if (!u.failed && is_stdin_split(w, bytes)) {
             if (!split_encode(&fed, &other)) error_no_memory(error);
-            bytes = slice_of_buffer(&other);
+            bytes = buffer_slice(&other);
         }
         pack_bytes(&p, bytes);
         buffer_fini(&other);
@@ -561,7 +556,7 @@ int stage_worker_map_lines(struct stage_worker *w, uint32_t task, struct glint_e
                          w->number);
     int r = spool_stdin(w, &spool, &lines, error);
     if (r == 0) r = replace_splits(w, task, &lines, &splits, error);
-    w->fed = slice_of_buffer(&splits);
+    w->fed = buffer_slice(&splits);
     if (r == 0) r = map_task(w, task, error);
     w->fed = (struct glint_slice){NULL, 0};
     buffer_fini(&splits);
@@ -709,8 +704,8 @@ static int end_map_output(struct reduce *r, struct glint_slice fields, struct gl
 
 static int add_reduce_record(struct reduce *r, uint32_t partition, struct glint_error *error)
 {
-    const struct glint_slice key = slice_of_buffer(&r->record_key);
-    const struct glint_slice value = slice_of_buffer(&r->value);
+    const struct glint_slice key = buffer_slice(&r->record_key);
+    const struct glint_slice value = buffer_slice(&r->value);
     if (!run_record_fits(key, value))
         return set_reduce_line_error(r, error, "the record is too large");
     r->records++;
@@ -747,9 +742,9 @@ static int add_line_records_of_partition(struct reduce *r, uint32_t partition,
         if (!buffer_append(&r->value, value.data, value.size)) return error_no_memory(error);
         r->continues = fields.size == 4 && get_be32(fields.data) == STAGE_CONTINUES;
         if (r->continues) return 0;
-        if (!codec_decode(types.key, slice_of_buffer(&r->record_key),
+        if (!codec_decode(types.key, buffer_slice(&r->record_key),
                           &(union glint_value){.i64 = 0}) ||
-            !codec_decode(types.value, slice_of_buffer(&r->value), &(union glint_value){.i64 = 0}))
+            !codec_decode(types.value, buffer_slice(&r->value), &(union glint_value){.i64 = 0}))
             return set_reduce_line_error(r, error, "a value is not of its type");
         if (add_reduce_record(r, partition, error) != 0) return error->code;
     }
@@ -763,7 +758,7 @@ static int add_line_records(struct reduce *r, uint32_t partition, struct glint_s
     if (r->in->raw) return add_line_records_of_partition(r, partition, field, error);
     r->records_of_line.size = 0;
     if (stage_text_parse(field, &r->records_of_line, error) != 0) return error->code;
-    return add_line_records_of_partition(r, partition, slice_of_buffer(&r->records_of_line), error);
+    return add_line_records_of_partition(r, partition, buffer_slice(&r->records_of_line), error);
 }
 
 static bool task_reads_partition(const struct reduce *r, uint32_t partition)
@@ -844,7 +839,7 @@ static int end_reduce_task(struct reduce *r, struct glint_error *error)
     r->open = false;
     struct message *done = run_task(r->w, r->key.task, error);
     if (done == NULL) return error->code;
-    code = emit_task(r->w, r->key.task, done, slice_of_buffer(&r->forwarded), error);
+    code = emit_task(r->w, r->key.task, done, buffer_slice(&r->forwarded), error);
     message_destroy(done);
     return code;
 }

@@ -270,7 +270,7 @@ bool conn_enqueue(struct conn *c, enum frame_type type, uint64_t request, struct
         f->owned = *payload;
         *payload = (struct buffer){NULL, 0, 0};
     }
-    f->bytes = (struct glint_slice){f->owned.data, f->owned.size};
+    f->bytes = buffer_slice(&f->owned);
     uint32_t size = (uint32_t)f->bytes.size;
     frame_encode(&(struct frame){type, size, size, request}, f->bytes.data, f->header);
     enqueue_frame(c, f);

@@ -180,8 +180,7 @@ static void report_executor_exit(struct executor_runner *w)
                                      .out_of_memory =
                                          killed && oom_kill_count(d->env) > w->oom_kills_before};
     assert(w->exited);
-    struct glint_slice backtrace =
-        exit_report_parse((struct glint_slice){w->report.data, w->report.size}, &exited.why);
+    struct glint_slice backtrace = exit_report_parse(buffer_slice(&w->report), &exited.why);
     text_format(exited.log, sizeof exited.log, "%s", d->log);
     runner_log_ids(w, &ids);
     if (killed && exited.why.code != GLINT_OK)

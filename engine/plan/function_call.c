@@ -142,7 +142,7 @@ static struct glint_slice pack_function_args(struct glint *g, const struct glint
     pack_array(p, args != NULL ? 2 * (uint64_t)args->count : 0);
     if (args != NULL && !buffer_append(&p->out, args->pairs.out.data, args->pairs.out.size))
         p->failed = true;
-    if (!p->failed) return (struct glint_slice){p->out.data, p->out.size};
+    if (!p->failed) return buffer_slice(&p->out);
     error_no_memory(&g->error);
     return s;
 }

@@ -147,14 +147,9 @@ static void partitioning_align_union(struct glint_rdd *rdd)
     rdd->narrow = a != NULL && b != NULL && is_same_partitioner(a, b);
 }
 
-static const struct op *partition_by_op(const struct glint *g)
-{
-    return registry_find_op(&g->config, "partitionBy");
-}
-
 bool partitioning_add_exchange(struct glint_rdd *input)
 {
-    const struct op *op = partition_by_op(input->g);
+    const struct op *op = registry_find_op(&input->g->config, "partitionBy");
     assert(op != NULL && op->kind == OP_WIDE && input->exchange == NULL);
     const struct rdd_spec spec = {
         .op = op, .parents = {input}, .schema = input->schema, .key_partitioned = true};
@@ -447,7 +442,7 @@ struct glint_rdd *rdd_create_packed(struct glint *g, const struct rdd_spec *spec
     struct rdd_spec with = *spec;
     struct glint_rdd *rdd = NULL;
     assert(spec->params.size == 0);
-    with.params = (struct glint_slice){params->out.data, params->out.size};
+    with.params = buffer_slice(&params->out);
     if (params->failed)
         error_no_memory(&g->error);
     else

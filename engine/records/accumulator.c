@@ -63,7 +63,7 @@ void acc_swap_buffer(struct glint_acc *acc, struct buffer *bytes)
     assert(bytes->capacity > ACC_LARGE_BYTES);
     if (is_large_value(acc)) old = (struct buffer){glint_acc_bytes(acc), 0, acc->capacity};
     pool->large_bytes += bytes->capacity - old.capacity;
-    acc->value.bytes = (struct glint_slice){bytes->data, bytes->size};
+    acc->value.bytes = buffer_slice(bytes);
     acc->capacity = bytes->capacity;
     *bytes = old;
 }

@@ -12,6 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Borrowed: valid until the buffer changes. */
+static inline struct glint_slice buffer_slice(const struct buffer *b)
+{
+    return (struct glint_slice){b->data, b->size};
+}
+
 /* Zeros are an empty one. */
 struct packer {
     struct buffer out;

@@ -166,12 +166,6 @@ static int gather_table_add(struct gather_table *t, struct glint_slice key,
     return t->rows->full ? gather_table_finish_input(t) : 0;
 }
 
-/* Sorts by key; then `order` has the slots. Returns 0 or NO_MEMORY with the task's error set. */
-static int gather_table_sort(struct gather_table *t)
-{
-    return combine_buffer_sort(&t->buffer, true, &t->order);
-}
-
 /* Frees everything. Zeros are fine. */
 static void gather_table_fini(struct gather_table *t)
 {
@@ -234,7 +228,7 @@ static int frequent_key_detect(struct frequent_key *f, struct glint_task *task,
         f->inputs[i] = inputs[i];
         f->is_kept[i] = frequent_key_keeps(&inputs[i]);
     }
-    f->key = (struct glint_slice){f->bytes.data, f->bytes.size};
+    f->key = buffer_slice(&f->bytes);
     f->count = count;
     f->task = task;
     f->found = true;
@@ -509,7 +503,7 @@ static int combine_inputs_in_table(struct gather *g, void *state, const struct r
         r = combine_input_in_table(g, inputs[i]);
     *out_read = i;
     g->combined = r == 0 && i == count;
-    return r == 0 && g->combined ? gather_table_sort(&g->table) : r;
+    return r == 0 && g->combined ? combine_buffer_sort(&g->table.buffer, true, &g->table.order) : r;
 }
 
 /* Whether leaving out the records of a frequent key may save something: without combining on the

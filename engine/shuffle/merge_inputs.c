@@ -113,19 +113,13 @@ static int write_combined_value(struct merge_pass *c, bool complete, struct run_
     return r < 0 ? r : run_writer_add(out, partition, key, value);
 }
 
-static bool is_key_being_combined(const struct merge_pass *c)
-{
-    struct glint_slice key = c->merge.key;
-    return key.size == c->key.size && bytes_equal(key.data, c->key.data, key.size);
-}
-
 static int combine_merged_records(struct merge_pass *c, bool complete, const bool *raw,
                                   struct run_writer *out, uint32_t partition)
 {
     int more, r;
     while ((more = merge_next(&c->merge)) > 0) {
         /* After a full chunk the combiner is not started: the same key then begins a new group. */
-        if (c->combiner.started && !is_key_being_combined(c)) {
+        if (c->combiner.started && !slices_equal(c->merge.key, buffer_slice(&c->key))) {
             r = write_combined_value(c, complete, out, partition);
             if (r < 0) return r;
         }

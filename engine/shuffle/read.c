@@ -206,12 +206,6 @@ static int next_uncombined_record(struct shuffle_reader *r)
     return e < 0 ? e : 1;
 }
 
-static bool record_is_of_group(const struct shuffle_reader *r)
-{
-    struct glint_slice key = r->record_key;
-    return key.size == r->key.size && bytes_equal(key.data, r->key.data, key.size);
-}
-
 /* Combines the values of the current key until the next key or until a chunk is full. A record is
  * pending. Returns 1 or a negative code. */
 static int combine_records_of_key(struct shuffle_reader *r)
@@ -226,7 +220,7 @@ static int combine_records_of_key(struct shuffle_reader *r)
         int more = next_input_record(r);
         if (more < 0) return more;
         r->record_pending = more > 0;
-    } while (r->record_pending && record_is_of_group(r));
+    } while (r->record_pending && slices_equal(r->record_key, r->key));
     return 1;
 }
 
@@ -239,7 +233,7 @@ static int take_single_value(struct shuffle_reader *r)
     if (r->at < r->at_end && !r->gather.combined) {
         const struct glint_slice next =
             record_buffer_get(&r->gather.buffer, sort_entry_reference(r->at)).key;
-        if (next.size == r->key.size && bytes_equal(next.data, r->key.data, next.size)) return 0;
+        if (slices_equal(next, r->key)) return 0;
     }
     r->value = r->record_value;
     r->record_pending = false;
@@ -261,7 +255,7 @@ static int next_combined_record(struct shuffle_reader *r)
         r->key_bytes.size = 0;
         if (!buffer_append(&r->key_bytes, r->key.data, r->key.size))
             return error_no_memory(&r->task->error);
-        r->key = (struct glint_slice){r->key_bytes.data, r->key_bytes.size};
+        r->key = buffer_slice(&r->key_bytes);
     }
     const int single = take_single_value(r);
     if (single != 0) return single;

@@ -321,7 +321,7 @@ static void on_broadcast_block(struct fetch_request *fetch)
     /* First: on_broadcast_block_received and on_broadcast_block_failed ask for as many blocks as
      * may be in flight. */
     broadcast->requests_in_flight--;
-    const struct glint_slice bytes = {packed.data, packed.size};
+    const struct glint_slice bytes = buffer_slice(&packed);
     int code = why.code;
     if (code == GLINT_OK)
         code = broadcast_block_decode(broadcast->id, block, broadcast->blocks[block].checksum,
@@ -406,7 +406,7 @@ void *broadcast_client_find_block(struct broadcast_client *v, uint64_t id, uint3
     if (broadcast == NULL || block >= broadcast->block_count) return NULL;
     const struct broadcast_block *b = &broadcast->blocks[block];
     if (b->state != BLOCK_PRESENT) return NULL;
-    *out = (struct glint_slice){b->packed.data, b->packed.size};
+    *out = buffer_slice(&b->packed);
     /* Arrived uncompressed: serve it from the broadcast's memory. */
     if (b->packed.size == 0)
         *out = broadcast_block_slice((struct glint_slice){broadcast->data, broadcast->size}, block);

@@ -191,8 +191,7 @@ static struct fetch_request *build_index_request(struct fetch_index *p, struct i
 static void decode_index_response(struct fetch_index *p, struct index_request *q)
 {
     struct fetch_request *r = &q->pending.request;
-    map_output_index_decode((struct glint_slice){r->response.data, r->response.size},
-                            p->parts + q->first, q->count, &r->error);
+    map_output_index_decode(buffer_slice(&r->response), p->parts + q->first, q->count, &r->error);
 }
 
 /* Sends the request once more: the response may have been damaged in transit. Blocks. */

@@ -87,9 +87,9 @@ int message_encode(const struct message *m, struct buffer *out, struct glint_err
     struct packer p = {.failed = false};
     pack_array(&p, 14);
     payload_pack_fields(&p, &message_format, m);
-    pack_bytes(&p, (struct glint_slice){m->body.data, m->body.size});
-    pack_bytes(&p, (struct glint_slice){m->counters.data, m->counters.size});
-    pack_bytes(&p, (struct glint_slice){m->blocks.data, m->blocks.size});
+    pack_bytes(&p, buffer_slice(&m->body));
+    pack_bytes(&p, buffer_slice(&m->counters));
+    pack_bytes(&p, buffer_slice(&m->blocks));
     pack_error(&p, m->type == MSG_FAILED ? m->error : NULL);
     return packer_finish(&p, out, error);
 }
