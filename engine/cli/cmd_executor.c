@@ -10,7 +10,6 @@
 #include "engine/cli/web.h"
 #include "engine/executor/executor_process.h"
 #include "engine/net/cluster.h"
-#include "engine/net/exit_report.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"
 #include "engine/node/daemon.h"

@@ -7,8 +7,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/cli/cluster_file.h"
+#include "engine/cli/options.h"
 #include "engine/cli/print.h"
-#include "engine/cli/suggest.h"
 #include "engine/limits.h"
 
 #include <assert.h>

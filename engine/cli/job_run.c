@@ -11,7 +11,6 @@
 #include "engine/cli/cli_internal.h"
 #include "engine/cli/options.h"
 #include "engine/cli/signals.h"
-#include "engine/cli/suggest.h"
 #include "engine/cli/web.h"
 #include "engine/driver/driver.h"
 #include "engine/driver/stage_session.h"

@@ -11,6 +11,7 @@
 #include "engine/glint.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #define CLI_OPTIONS_MAX   80u /* of one command, over all tables */
 #define CLI_ARGUMENTS_ANY UINT32_MAX
@@ -96,5 +97,23 @@ bool cli_choice_find(const char *list, const char *word, uint64_t *out);
 /* Sets the error for an unknown option; `suggest` may be NULL. */
 void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
                         const char *suggest);
+
+/* ---- "Did you mean": finds the name most similar to a misspelt one. Pure. */
+
+#define SUGGEST_BYTES_MAX 64u /* longer names get no suggestion */
+
+/* Returns the edit distance: insertions, deletions, substitutions and swaps of adjacent characters.
+ * UINT32_MAX if either name is too long. */
+uint32_t suggest_distance(const char *a, const char *b);
+
+/* Candidates are offered one by one, from any tables; the first of equally good ones is kept. */
+struct suggest {
+    const char *wanted;
+    const char *name; /* best so far; NULL: none is similar enough */
+    uint32_t distance;
+};
+/* Starts a search for `wanted`, which is borrowed. */
+void suggest_init(struct suggest *n, const char *wanted);
+void suggest_offer(struct suggest *n, const char *candidate);
 
 #endif

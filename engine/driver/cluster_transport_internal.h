@@ -14,11 +14,13 @@
 #ifndef GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 #define GLINT_DRIVER_CLUSTER_TRANSPORT_INTERNAL_H
 
+#include "engine/base/env.h"
+#include "engine/base/error.h"
 #include "engine/driver/transport.h"
+#include "engine/net/cluster.h"
 #include "engine/net/deadline.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"
-#include "engine/node/daemon_launch.h"
 #include "engine/transfer/fetch_client.h"
 #include "engine/transfer/fetch_server.h"
 
@@ -26,6 +28,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <uv.h>
 
 struct cluster_transport;
 struct executor_conn;
@@ -362,5 +365,26 @@ static inline bool acquisition_must_release(enum acquisition_state state, uint32
 {
     return rank > limit && (state == ACQUISITION_KEPT || state == ACQUISITION_QUEUED);
 }
+
+/* ---- Starts executor daemons of cluster.toml that are unreachable, and stops them again.
+ *
+ * LAUNCH_LOCAL runs this program with `executor --cluster FILE --id ID`. LAUNCH_SSH runs
+ * launch_command with {host}, {id} and {config} replaced, without a shell. Standard output and
+ * standard error go to log_dir/ID.log. Loop thread only. */
+
+struct launched_daemon;
+
+/* Starts the daemon of cluster->executors[executor]. Returns NULL with *error set on failure.
+ * `ended` is called at most once, on the loop thread: when the process exits before
+ * launched_daemon_stop was called. The loop frees the object after `ended` has returned. */
+struct launched_daemon *launched_daemon_start(uv_loop_t *loop, struct env *env,
+                                              const struct cluster *cluster, uint32_t executor,
+                                              void (*ended)(void *arg, int wait_status), void *arg,
+                                              struct glint_error *error);
+/* The path is valid as long as `p` is. */
+const char *launched_daemon_log_path(const struct launched_daemon *p);
+/* Sends SIGTERM, and SIGKILL if the process still runs after `grace_ms`. The loop frees `p` when
+ * the process has exited; the caller must not use it any more. Call once. */
+void launched_daemon_stop(struct launched_daemon *p, uint64_t grace_ms);
 
 #endif

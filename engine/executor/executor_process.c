@@ -12,8 +12,8 @@
 #include "engine/base/thread.h"
 #include "engine/executor/executor_process_internal.h"
 #include "engine/limits.h"
-#include "engine/net/exit_report.h"
 #include "engine/net/net_init.h"
+#include "engine/net/wire.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* An executor process: runs one driver's tasks, serves blocks, and exits with its driver.
  *
  * It is `glint executor --join HOST:PORT`, started by a user, or by an executor daemon for one
- * driver (exit_report.h: the pipe between them). It connects to the driver, twice, and registers.
+ * driver (wire.h: the pipe between them). It connects to the driver, twice, and registers.
  * One libuv loop runs these connections, a listener for other executors, connections to them
  * (fetch_client.h), the fetch server (fetch_server.h) and heartbeats. Slots are threads of
  * executor.h.

@@ -694,7 +694,7 @@ static void find_log_path(struct daemon *d)
     uv_fs_req_cleanup(&fs);
 }
 
-/* The launching job rotates a log larger than log_bytes_max (node/daemon_launch.c). So a daemon
+/* The launching job rotates a log larger than log_bytes_max (driver/daemon_conn.c). So a daemon
  * starts with at most that much, and may add as much again. */
 uint64_t daemon_log_bytes_max(const struct daemon *d)
 {

@@ -14,7 +14,6 @@
 #include "engine/base/spawn.h"
 #include "engine/net/conn.h"
 #include "engine/net/deadline.h"
-#include "engine/net/exit_report.h"
 #include "engine/net/listener.h"
 #include "engine/net/wire.h"
 #include "engine/node/daemon.h"
@@ -128,7 +127,7 @@ struct executor_runner {
     struct daemon_session *session; /* the driver's; NULL: disconnected */
     struct spawn process;
     struct program_file program; /* that it runs; closed: the daemon's own */
-    uv_pipe_t pipe;              /* exit_report.h */
+    uv_pipe_t pipe;              /* wire.h */
     struct buffer report;        /* what came from it */
     unsigned handles;            /* CLOSED: libuv handles still closing */
     bool exited, pipe_ended;     /* pipe_ended: nothing more is read */

@@ -1,5 +1,5 @@
 /* Executor processes of the daemon: it starts them, with what they need in their arguments and, for
- * secrets, on a pipe (exit_report.h), and watches them. They connect to the driver themselves. A
+ * secrets, on a pipe (wire.h), and watches them. They connect to the driver themselves. A
  * process exits when the daemon closes the pipe; after KILL_MS it is killed. Work directories that
  * a killed process leaves are removed on libuv's thread pool, because that may take long. The exit
  * is reported once the process has exited and its pipe was read to the end, because the pipe may

@@ -1,9 +1,8 @@
 /* Arbitrary bytes as the report that an executor process, in which a job may run any code, leaves
  * its daemon. */
-#include "engine/net/exit_report.h"
-
 #include "engine/base/error.h"
 #include "engine/base/text.h"
+#include "engine/net/wire.h"
 
 #include <assert.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * another mistake. */
 #include "engine/cli/cli.h"
 #include "engine/executor/executor_process.h"
-#include "engine/net/exit_report.h"
+#include "engine/net/wire.h"
 #include "engine/plan/context_config.h"
 #include "ops/ops.h"
 

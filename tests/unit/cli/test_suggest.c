@@ -1,5 +1,5 @@
 /* The suggestion of "did you mean". */
-#include "engine/cli/suggest.h"
+#include "engine/cli/options.h"
 
 #include <criterion/criterion.h>
 

@@ -1,6 +1,6 @@
 /* Launched daemons: command line, environment, log, exit. */
 #include "engine/base/text.h"
-#include "engine/node/daemon_launch.h"
+#include "engine/driver/cluster_transport_internal.h"
 #include "fixture.h"
 
 #include <fcntl.h>

@@ -1,7 +1,6 @@
 /* What an executor process reports of its end. A job may write anything there. */
-#include "engine/net/exit_report.h"
-
 #include "engine/base/error.h"
+#include "engine/net/wire.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
