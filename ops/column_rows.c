@@ -99,7 +99,7 @@ static bool may_have_special_bytes(const struct value_source *v)
     return memchr(data, CSV_SEPARATOR, size) != NULL || memchr(data, ROW_NULL, size) != NULL;
 }
 
-static void resolve_source(struct row_writer *w, uint32_t column, struct value_source *v)
+static void find_value_source(struct row_writer *w, uint32_t column, struct value_source *v)
 {
     const struct partition_column *constant = column_reader_constant(&w->reader, column);
     *v = (struct value_source){.kind = VALUE_EMPTY};
@@ -131,7 +131,7 @@ static bool resolve_sources(struct row_writer *w, const struct row_layout *layou
         w->source_capacity = layout->count;
     }
     w->nulls = column_reader_piece(&w->reader)->nulls.data != NULL;
-    for (uint32_t i = 0; i < layout->count; i++) resolve_source(w, i, &w->sources[i]);
+    for (uint32_t i = 0; i < layout->count; i++) find_value_source(w, i, &w->sources[i]);
     return true;
 }
 

@@ -79,7 +79,7 @@ struct decimal {
 };
 
 /* Reads d.ddde+xx (number_text.h). */
-static void decimal_read(const char *text, size_t size, struct decimal *out)
+static void parse_scientific_digits(const char *text, size_t size, struct decimal *out)
 {
     const size_t e = size - (text[size - 4] == 'e' ? 4 : 5);
     assert(size >= 5 && text[e] == 'e' && e <= sizeof out->digits);
@@ -118,7 +118,7 @@ struct f64_style {
     bool java;                      /* 1.0E7, not 1e+07 */
 };
 
-static size_t format_word(char *out, const char *sign, const char *word)
+static size_t format_signed_word(char *out, const char *sign, const char *word)
 {
     const size_t n = strlen(sign), size = strlen(word);
     assert(n + size < TEXT_NUMBER_MAX);
@@ -139,11 +139,11 @@ static size_t format_exponent(char *out, int exponent, bool java)
 }
 
 /* `text` has the digits of |value|, of `size` bytes (number_text.h). */
-static size_t format_digits(char *out, double value, const char *text, size_t size,
-                            const struct f64_style *style)
+static size_t format_number_in_style(char *out, double value, const char *text, size_t size,
+                                     const struct f64_style *style)
 {
     struct decimal d;
-    decimal_read(text, size, &d);
+    parse_scientific_digits(text, size, &d);
     size_t n = 0;
     if (value < 0) out[n++] = '-';
     if (d.exponent > style->exponent_min && d.exponent <= style->exponent_max) {
@@ -166,9 +166,9 @@ static size_t format_digits(char *out, double value, const char *text, size_t si
 static size_t format_special(char *out, double value, const struct f64_style *style)
 {
     const char *sign = signbit(value) != 0 ? "-" : "";
-    if (isnan(value)) return format_word(out, "", style->nan);
-    if (value == 0) return format_word(out, sign, "0.0");
-    return isinf(value) ? format_word(out, sign, style->infinity) : 0;
+    if (isnan(value)) return format_signed_word(out, "", style->nan);
+    if (value == 0) return format_signed_word(out, sign, "0.0");
+    return isinf(value) ? format_signed_word(out, sign, style->infinity) : 0;
 }
 
 static size_t format_f64(char *out, double value, const struct f64_style *style)
@@ -176,7 +176,7 @@ static size_t format_f64(char *out, double value, const struct f64_style *style)
     char text[NUMBER_SCIENTIFIC_MAX];
     const size_t special = format_special(out, value, style);
     if (special > 0) return special;
-    return format_digits(out, value, text, number_shortest_f64(text, fabs(value)), style);
+    return format_number_in_style(out, value, text, number_shortest_f64(text, fabs(value)), style);
 }
 
 static const struct f64_style python = {"inf", "nan", -4, 16, false};
@@ -227,8 +227,8 @@ size_t text_format_f32(char *out, float value)
     }
     const size_t special = format_special(out, (double)value, &python);
     if (special > 0) return special;
-    return format_digits(out, (double)value, text, number_shortest_f32(text, fabsf(value)),
-                         &python);
+    return format_number_in_style(out, (double)value, text, number_shortest_f32(text, fabsf(value)),
+                                  &python);
 }
 
 /* Whether `read` is nearer to the half `value`, which is above 0, than to the next ones. */
@@ -252,7 +252,7 @@ size_t text_format_f16(char *out, double value)
         assert(parsed && digits <= 8);
         nearest = is_nearest_half(read, fabs(value));
     }
-    return format_digits(out, value, text, size, &python);
+    return format_number_in_style(out, value, text, size, &python);
 }
 
 bool text_parse_i64(const uint8_t *data, uint64_t size, int64_t *out)

@@ -169,7 +169,7 @@ static void print_stage_progress(struct progress_view *view, const struct progre
 }
 
 /* Adds the stage to those that are shown, updates or removes it. */
-static void update_stages(struct progress_view *view, const struct progress *p)
+static void update_shown_stages(struct progress_view *view, const struct progress *p)
 {
     uint32_t i = 0;
     while (i < view->stage_count && view->stages[i].last.stage < p->stage) i++;
@@ -202,7 +202,7 @@ void progress_show(void *arg, const struct progress *p)
         view->stage_count = 0;
         return;
     }
-    update_stages(view, p);
+    update_shown_stages(view, p);
     if (p->stage_ended && view->verbose) {
         print_stage_progress(view, p);
         return;

@@ -407,7 +407,8 @@ bool job_stage_run_ms(const struct job_stage *s, double out_ms[RUN_MS_QUANTILES]
 }
 
 /* After the size limit events are missing, so counting them would give too little. */
-static uint64_t total_or_counted(const struct job_model *m, const char *field, uint64_t counted)
+static uint64_t total_if_size_limited(const struct job_model *m, const char *field,
+                                      uint64_t counted)
 {
     const json_int_t total = json_integer_value(json_object_get(m->end, field));
     if (!m->size_limited || m->end == NULL) return counted;
@@ -428,10 +429,10 @@ struct job_totals job_model_totals(const struct job_model *m)
     }
     const uint64_t started = t.done_tasks + t.active;
     t.pending = m->end == NULL && t.tasks > started ? t.tasks - started : 0;
-    t.stages = total_or_counted(m, "stages", m->stage_count);
-    t.stages_skipped = total_or_counted(m, "stages_skipped", m->stages_skipped);
-    t.tasks = total_or_counted(m, "tasks", t.tasks);
-    t.retries = total_or_counted(m, "retries", m->retries);
+    t.stages = total_if_size_limited(m, "stages", m->stage_count);
+    t.stages_skipped = total_if_size_limited(m, "stages_skipped", m->stages_skipped);
+    t.tasks = total_if_size_limited(m, "tasks", t.tasks);
+    t.retries = total_if_size_limited(m, "retries", m->retries);
     return t;
 }
 
@@ -602,7 +603,7 @@ static int set_log_line_error(const struct event_log_reader *r, const struct gli
                      (unsigned long long)r->number, why->cause);
 }
 
-static int add_valid_event(struct job_model *m, json_t *o, struct glint_error *error)
+static int add_event_in_order(struct job_model *m, json_t *o, struct glint_error *error)
 {
     if (m->job != NULL && job_event_is(o, "job"))
         return error_set(error, GLINT_E_EVENT_LOG_INVALID, NULL, "duplicate \"job\" event");
@@ -625,7 +626,7 @@ static int parse_event_line(struct event_log_reader *r, const uint8_t *data, uin
     else if (o == NULL)
         error_set(&why, GLINT_E_EVENT_LOG_INVALID, NULL, "%s", wrong.text);
     else if (check_event_object(o, &why) == 0)
-        add_valid_event(r->model, o, &why);
+        add_event_in_order(r->model, o, &why);
     json_decref(o);
     if (out_of_memory) return error_no_memory(r->error);
     return why.code == GLINT_OK ? 0 : set_log_line_error(r, &why);

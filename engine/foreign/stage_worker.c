@@ -136,9 +136,9 @@ static int append_partition_records(struct record_lines *l, const struct run *ru
 }
 
 /* The lines of `map` for one task of the reader, and the line that ends them. */
-static int emit_for_task(struct stage_worker *w, const struct run *run, uint32_t map, uint32_t task,
-                         const struct stage_inputs *inputs, const struct glint_slice *counters,
-                         struct glint_error *error)
+static int emit_lines_for_task(struct stage_worker *w, const struct run *run, uint32_t map,
+                               uint32_t task, const struct stage_inputs *inputs,
+                               const struct glint_slice *counters, struct glint_error *error)
 {
     struct record_lines l = {.w = w};
     char end[128];
@@ -172,7 +172,7 @@ static int emit_map_output(struct stage_worker *w, const struct run *run, uint32
         r = stage_inputs_find(&w->reader_plan, w->reader->tasks[task].partition, &inputs, error);
         if (r != 0 || !stage_inputs_get_lines(&inputs, w->reader_parent, w->stage->shuffle))
             continue;
-        r = emit_for_task(w, run, map, task, &inputs, with, error);
+        r = emit_lines_for_task(w, run, map, task, &inputs, with, error);
         with = NULL;
     }
     mem_free(inputs.items);
@@ -254,8 +254,8 @@ static int emit_task_result(struct stage_worker *w, uint32_t task, struct glint_
 
 /* Writes what the task made as lines. `forwarded`: counters of map tasks, fields with a TAB before
  * each. */
-static int emit_task(struct stage_worker *w, uint32_t task, const struct message *done,
-                     struct glint_slice forwarded, struct glint_error *error)
+static int emit_output_of_task(struct stage_worker *w, uint32_t task, const struct message *done,
+                               struct glint_slice forwarded, struct glint_error *error)
 {
     struct buffer counters = {NULL, 0, 0};
     int r = 0;
@@ -469,11 +469,11 @@ int stage_worker_peek_stage(struct line_input *in, uint32_t *out, struct glint_e
 }
 
 /* Runs one task, and writes what it made. */
-static int map_task(struct stage_worker *w, uint32_t task, struct glint_error *error)
+static int run_and_emit_task(struct stage_worker *w, uint32_t task, struct glint_error *error)
 {
     struct message *done = run_task(w, task, error);
     if (done == NULL) return error->code;
-    const int r = emit_task(w, task, done, (struct glint_slice){NULL, 0}, error);
+    const int r = emit_output_of_task(w, task, done, (struct glint_slice){NULL, 0}, error);
     message_destroy(done);
     return r;
 }
@@ -513,8 +513,9 @@ static int spool_stdin(struct stage_worker *w, struct input_spool *spool, struct
 }
 
 /* Encodes the task's splits again, with `lines` instead of standard input. */
-static int replace_splits(struct stage_worker *w, uint32_t task, const struct split_piece *lines,
-                          struct buffer *out, struct glint_error *error)
+static int encode_splits_with_lines(struct stage_worker *w, uint32_t task,
+                                    const struct split_piece *lines, struct buffer *out,
+                                    struct glint_error *error)
 {
     struct unpacker u = unpack_begin(w->stage->tasks[task].splits);
     const struct split fed = {lines, 1};
@@ -555,9 +556,9 @@ int stage_worker_map_lines(struct stage_worker *w, uint32_t task, struct glint_e
                          "task %u of stage %u does not read lines of standard input", task,
                          w->number);
     int r = spool_stdin(w, &spool, &lines, error);
-    if (r == 0) r = replace_splits(w, task, &lines, &splits, error);
+    if (r == 0) r = encode_splits_with_lines(w, task, &lines, &splits, error);
     w->fed = buffer_slice(&splits);
-    if (r == 0) r = map_task(w, task, error);
+    if (r == 0) r = run_and_emit_task(w, task, error);
     w->fed = (struct glint_slice){NULL, 0};
     buffer_fini(&splits);
     input_spool_fini(&spool, w->env);
@@ -578,7 +579,7 @@ int stage_worker_map(struct stage_worker *w, struct line_input *in, struct glint
         if (stage_task_reads_stdin(w, task))
             return line_input_fail(in, "run it with --stdin-lines N, its lines as input", error,
                                    "task %u reads lines of standard input", task);
-        if ((r = map_task(w, task, error)) != 0) return r;
+        if ((r = run_and_emit_task(w, task, error)) != 0) return r;
     }
     return r;
 }
@@ -839,7 +840,7 @@ static int end_reduce_task(struct reduce *r, struct glint_error *error)
     r->open = false;
     struct message *done = run_task(r->w, r->key.task, error);
     if (done == NULL) return error->code;
-    code = emit_task(r->w, r->key.task, done, buffer_slice(&r->forwarded), error);
+    code = emit_output_of_task(r->w, r->key.task, done, buffer_slice(&r->forwarded), error);
     message_destroy(done);
     return code;
 }

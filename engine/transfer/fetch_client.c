@@ -28,7 +28,7 @@ void fetch_client_init(struct fetch_client *c, struct env *env, uint64_t timeout
     *c = (struct fetch_client){.env = env, .timeout_ms = timeout_ms};
 }
 
-static void note_response_progress(struct fetch_client *c)
+static void set_progress_time(struct fetch_client *c)
 {
     c->progress_ns = c->env->now_ns(c->env);
 }
@@ -81,7 +81,7 @@ static struct lane *next_waiting_lane(struct fetch_client *c)
 static void fetch_client_add(struct fetch_client *c, struct fetch_request *r)
 {
     /* There was no progress because nothing was requested: restart the timeout. */
-    if (!has_pending_requests(c)) note_response_progress(c);
+    if (!has_pending_requests(c)) set_progress_time(c);
     request_lane_push(c, r, false);
 }
 
@@ -128,7 +128,7 @@ static void send_get_frame(struct fetch_client *c, struct fetch_request *r)
     *f = (struct in_flight){.id = ++c->sequence * FETCH_CLIENT_REQUESTS_MAX + index,
                             .request = r,
                             .bytes = response_bytes_max(&r->get)};
-    if (c->in_flight_count == 0) note_response_progress(c);
+    if (c->in_flight_count == 0) set_progress_time(c);
     c->in_flight_count++;
     c->in_flight_bytes += f->bytes;
     /* On failure the connection closes by itself, and fetch_client_on_closed takes it back. */
@@ -212,7 +212,7 @@ static void fetch_client_cancel(struct fetch_client *c, uint64_t owner)
 void fetch_client_fail(struct fetch_client *c, const struct glint_error *why)
 {
     assert(why->code != GLINT_OK);
-    note_response_progress(c);
+    set_progress_time(c);
     end_requests_of_owner(c, NULL, why);
 }
 
@@ -222,7 +222,7 @@ void fetch_client_on_opened(struct fetch_client *c, struct conn *conn)
 {
     assert(c->conn == NULL && conn_is_open(conn));
     c->conn = conn;
-    note_response_progress(c);
+    set_progress_time(c);
     fetch_client_send(c);
 }
 
@@ -250,7 +250,7 @@ int fetch_client_on_frame(void *client, struct conn *conn, const struct frame *f
     int r = fetch_error_decode(payload, &why, error);
     if (r != 0) return r;
     assert(why.code < 0); /* decoding accepts no other */
-    note_response_progress(c);
+    set_progress_time(c);
     c->responded = true;
     struct in_flight *in_flight = find_in_flight(c, f->request);
     if (in_flight == NULL) return 0; /* the peer responds twice to one request */
@@ -290,7 +290,7 @@ uint8_t *fetch_client_buffer_for(void *client, struct conn *conn, const struct f
     struct glint_error why = {.code = GLINT_OK};
     struct in_flight *in_flight = find_in_flight(c, f->request);
     (void)conn;
-    note_response_progress(c);
+    set_progress_time(c);
     if (in_flight == NULL) return NULL;
     uint8_t *buffer =
         in_flight->request != NULL ? check_response_buffer(in_flight->request, f, &why) : NULL;
@@ -310,7 +310,7 @@ void fetch_client_on_data(void *client, struct conn *conn, const struct frame *f
     struct in_flight *in_flight = &c->in_flight_requests[f->request % FETCH_CLIENT_REQUESTS_MAX];
     (void)conn;
     assert(in_flight->id == f->request && in_flight->arriving);
-    note_response_progress(c);
+    set_progress_time(c);
     c->responded = true;
     struct fetch_request *r = in_flight_release(c, in_flight);
     if (r->response.data != NULL) r->response.size = f->length;

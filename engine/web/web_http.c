@@ -462,7 +462,7 @@ static int open_listener(struct web_http *h, struct glint_error *error)
     return r;
 }
 
-static int choose_token(struct web_http *h, struct glint_error *error)
+static int set_token_and_url(struct web_http *h, struct glint_error *error)
 {
     const struct web_http_config *c = &h->config;
     struct web_access *a = &h->access;
@@ -527,7 +527,7 @@ struct web_http *web_http_open(const struct web_http_config *config, struct glin
     h->library = web_library_load(error);
     int r = h->library != NULL ? 0 : error->code;
     if (r == 0) r = open_listener(h, error);
-    if (r == 0) r = choose_token(h, error);
+    if (r == 0) r = set_token_and_url(h, error);
     if (r != 0) {
         if (h->daemon != NULL) h->library->stop_daemon(h->daemon);
         mem_free(h);

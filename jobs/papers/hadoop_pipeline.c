@@ -199,7 +199,7 @@ struct hadoop_plan {
     bool partials; /* mappers emit filters instead of positions */
 };
 
-static struct glint_rdd *read_pipeline_lines(const struct hadoop_plan *o, const char *path)
+static struct glint_rdd *read_pipeline_input(const struct hadoop_plan *o, const char *path)
 {
     return fields_n_line_text_file(o->g, path, (uint64_t)o->lines, &o->fields);
 }
@@ -221,7 +221,7 @@ static int count_rows(struct hadoop_plan *o, const char *train)
     struct glint_args *columns = glint_args(o->g);
     fields_args(columns, &o->fields);
     const struct glint_function *one = o->text ? &count_text : &count_number;
-    struct glint_rdd *ones = glint_map(read_pipeline_lines(o, train), one, columns);
+    struct glint_rdd *ones = glint_map(read_pipeline_input(o, train), one, columns);
     struct glint_rdd *counts = glint_reduce_by_key(ones, &GLINT_SUM_I64, NULL);
     int r = sizes_from_counts(glint_with_partitions(counts, o->reducers), o->text, &o->sizes);
     if (r == 0) r = sizes_compute_params(o->g, &o->sizes, &o->sizing);
@@ -231,7 +231,7 @@ static int count_rows(struct hadoop_plan *o, const char *train)
 static struct glint_rdd *hadoop_filters_rdd(const struct hadoop_plan *o, const char *train,
                                             struct glint_args *args)
 {
-    struct glint_rdd *lines = read_pipeline_lines(o, train);
+    struct glint_rdd *lines = read_pipeline_input(o, train);
     if (o->partials) {
         glint_args_i64(args, "strict", false);
         glint_args_i64(args, "remove", false);
@@ -261,7 +261,7 @@ static int run_pipeline(struct hadoop_plan *o, const char *const *paths, const c
     struct glint_rdd *filters = hadoop_filters_rdd(o, paths[0], args);
     if (filters_path != NULL) glint_save_as_msgpack_file(filters, filters_path);
     const struct glint_function *hash = o->text ? &text_hashes : &rating_hashes;
-    struct glint_rdd *rows = glint_flat_map(read_pipeline_lines(o, paths[1]), hash, args);
+    struct glint_rdd *rows = glint_flat_map(read_pipeline_input(o, paths[1]), hash, args);
     struct glint_rdd *groups = glint_with_partitions(glint_cogroup(filters, rows), o->reducers);
     struct glint_rdd *tallies = glint_map_values(groups, &verify, NULL);
     const struct glint_function *report = &bloom_report_functions[o->text][true];
