@@ -146,7 +146,6 @@ void daemon_conn_close(struct daemon_conn *p);
 
 /* ---- The connections of an executor to the driver. Loop's thread. */
 
-struct inbox_event;
 struct result_fetch;
 
 /* The connections to one executor. An executor has two: control (messages, heartbeats) and data

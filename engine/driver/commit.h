@@ -159,8 +159,6 @@ int commit_partitions_merge(struct env *env, int dir, const char *name, bool syn
 /* PUBLISHED can be rolled back; KEPT is published for good. */
 enum commit_state { COMMIT_OPEN, COMMIT_COMPLETE, COMMIT_PUBLISHED, COMMIT_KEPT, COMMIT_REMOVED };
 
-struct commit_objects;
-
 /* One output of a job. */
 struct commit {
     enum commit_state state;

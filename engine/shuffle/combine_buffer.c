@@ -47,7 +47,8 @@ int record_buffer_add(struct record_buffer *b, struct glint_task *task, uint32_t
     return 0;
 }
 
-bool record_buffer_reserve_scratch(struct record_buffer *b, uint64_t bytes)
+/* Ensures that `scratch` has room for `bytes`. Returns false when out of memory. */
+static bool record_buffer_reserve_scratch(struct record_buffer *b, uint64_t bytes)
 {
     b->scratch.size = 0;
     return buffer_reserve(&b->scratch, bytes + 1); /* not 0: NULL would be an error */

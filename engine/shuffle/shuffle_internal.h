@@ -59,8 +59,6 @@ int record_buffer_add(struct record_buffer *b, struct glint_task *task, uint32_t
 /* Sorts the entries by partition, and with `by_key` by key within a partition. Equal ones keep
  * their order. Returns false when out of memory. */
 bool record_buffer_sort(struct record_buffer *b, bool by_key);
-/* Ensures that `scratch` has room for `bytes`. Returns false when out of memory. */
-bool record_buffer_reserve_scratch(struct record_buffer *b, uint64_t bytes);
 void record_buffer_clear(struct record_buffer *b);
 /* Frees everything. Zeros are fine. */
 void record_buffer_fini(struct record_buffer *b);
