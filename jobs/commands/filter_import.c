@@ -311,12 +311,13 @@ static int detect_format(struct import *x, const char *path, const uint8_t *head
                      "%s, byte 0: the file is of %s", path, count == 0 ? "no known format" : list);
 }
 
-/* The only format that the file has; BLOOM_FORMATS: none. */
+/* The only format that the file has; BLOOM_FORMATS: none. Nearly any damaged file may be rbloom's,
+ * which has no length. */
 static enum bloom_format other_format(const struct import *x, const uint8_t *head, uint64_t size)
 {
     enum bloom_format fits[BLOOM_FORMATS];
     const bool one = !x->detect && bloom_format_detect(head, size, fits) == 1;
-    return one && fits[0] != x->format ? fits[0] : BLOOM_FORMATS;
+    return one && fits[0] != x->format && fits[0] != BLOOM_FORMAT_RBLOOM ? fits[0] : BLOOM_FORMATS;
 }
 
 /* Reads the header first, so that a wrong size is detected before memory is allocated for it. */
