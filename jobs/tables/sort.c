@@ -192,7 +192,9 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
     apply_defaults(&table, &columns, args);
     const bool lines = columns.count == 1 && columns.number[0] == COLUMNS_LINE &&
                        (columns.letters[0] & SORT_NUMERIC) == 0;
+    const bool unique = glint_job_option(args, "unique") != NULL;
     if (lines) columns_match_rows(table.lines, table.csv, table.header);
+    if (lines && unique) glint_key_columns(table.lines, NULL, 0);
     struct glint_args *key_args = glint_args(g);
     columns_args(key_args, &table, &columns);
     struct glint_rdd *keyed = lines ? glint_map(table_rows(&table), &line, NULL)
@@ -200,7 +202,7 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *sorted =
         lines ? glint_sort_by_key(keyed, (columns.letters[0] & SORT_REVERSE) == 0)
               : sort_rows(keyed, &table, &columns);
-    if (glint_job_option(args, "unique") != NULL) sorted = glint_filter(sorted, &first, NULL);
+    if (unique) sorted = glint_filter(sorted, &first, NULL);
     return row_output_save(lines ? glint_keys(sorted) : glint_values(sorted), table.lines, args,
                            args->positional[1]);
 }

@@ -341,6 +341,8 @@ Test(columns, zeros_of_keys_have_no_sign)
         {{"agg", "--distinct", "x,y", "--count"}, "4\t2\t1\n"},
         {{"distinct"}, "0.0\ta\t0.0\t0.0\n0.0\ta\t0.0\t1e+300\n0.0\ta\t0.0\t5e+299\n"
                        "1.5\ta\t0.0\t1e+300\n"},
+        {{"sort", "--unique"}, "0.0\ta\t0.0\t0.0\n0.0\ta\t0.0\t1e+300\n0.0\ta\t0.0\t5e+299\n"
+                               "1.5\ta\t0.0\t1e+300\n"},
         {{"dedup", "--by", "x"}, "0.0\ta\t-0.0\t-0.0\n1.5\ta\t-0.0\t1e+300\n"},
         {{"dedup", "--by", "k,y"}, "0.0\ta\t0.0\t-0.0\n"},
         {{"select", "--columns", "x,y"}, "0.0\t-0.0\n-0.0\t-0.0\n-0.0\t-0.0\n1.5\t-0.0\n"},
