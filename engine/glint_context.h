@@ -23,6 +23,19 @@ void glint_config_set_functions(struct glint_config *config,
  * that did not fail the job. Called on the context's thread. */
 void glint_config_set_note(struct glint_config *config, void (*note)(void *arg, const char *line),
                            void *arg);
+/* How far a stage of the running action is. */
+struct glint_progress {
+    const char *name; /* as textFile..reduceByKey */
+    uint32_t stage;   /* its number in the job, from 0 */
+    uint32_t tasks_done, tasks;
+    bool stage_ended;
+    bool action_ended; /* the last one of an action: all other members are unset */
+};
+/* Sets the receiver of progress: called on the context's thread, when a task has ended and at least
+ * five times a second while tasks run. It must not use the context. */
+void glint_config_set_progress(struct glint_config *config,
+                               void (*progress)(void *arg, const struct glint_progress *progress),
+                               void *arg);
 /* Plans run on the executors of a cluster's file (docs/cluster.md), also if this program is no
  * glint: executors run `program`, the path of a glint command with the build `build` (its command
  * version prints it) and the same functions. It must be of the same version as this library. The

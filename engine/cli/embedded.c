@@ -9,6 +9,7 @@
 #include "engine/cli/web.h"
 #include "engine/driver/driver.h"
 #include "engine/plan/context_config.h"
+#include "engine/plan/progress.h"
 
 #include <assert.h>
 #include <string.h>
@@ -71,6 +72,8 @@ struct glint_config {
     const struct glint_module *modules[3];
     struct cluster_file cluster;
     struct web_server *web; /* NULL: no page */
+    void (*progress)(void *arg, const struct glint_progress *progress);
+    void *progress_arg;
 };
 
 struct glint_config *glint_config_create(void)
@@ -189,6 +192,28 @@ void glint_config_set_note(struct glint_config *c, void (*note)(void *arg, const
     if (c == NULL) return;
     c->context.note = note;
     c->context.note_arg = arg;
+}
+
+static void report_progress(void *arg, const struct progress *p)
+{
+    const struct glint_config *c = arg;
+    c->progress(c->progress_arg, &(struct glint_progress){.name = p->name,
+                                                          .stage = p->stage,
+                                                          .tasks_done = p->tasks_done,
+                                                          .tasks = p->tasks,
+                                                          .stage_ended = p->stage_ended,
+                                                          .action_ended = p->action_ended});
+}
+
+void glint_config_set_progress(struct glint_config *c,
+                               void (*progress)(void *arg, const struct glint_progress *progress),
+                               void *arg)
+{
+    if (c == NULL) return;
+    c->progress = progress;
+    c->progress_arg = arg;
+    c->context.progress = progress != NULL ? report_progress : NULL;
+    c->context.progress_arg = c;
 }
 
 void glint_config_destroy(struct glint_config *c)

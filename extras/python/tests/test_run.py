@@ -179,6 +179,17 @@ class Run(unittest.TestCase):
 
     # ---- errors
 
+    def test_another_program(self):
+        """Of jobs of one's own; here the program of the wheel under another name."""
+        mine = self.work / "mine"
+        mine.write_text(f'#!/bin/sh\necho "$0 $*" >&2\nexec {glint.program()} "$@"\n')
+        mine.chmod(0o755)
+        result = glint.run("wordcount", self.words, self.work / "counts", program=mine)
+        self.assertEqual(len(list(result.outputs[0])), 4)
+        self.assertIn(f"{mine} submit wordcount", result.printed)
+        with self.assertRaises(FileNotFoundError):
+            glint.run("wordcount", self.words, self.work / "counts", program="./nowhere")
+
     def test_errors_have_all_parts(self):
         with self.assertRaises(glint.Error) as raised:
             glint.run("count-keys", self.work / "nowhere", self.work / "counts")

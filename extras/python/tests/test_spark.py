@@ -51,6 +51,42 @@ class Elements(WithContext):
                  decimal.Decimal("1.10")]
         self.assertEqual(self.sc.parallelize(items, 3).map(lambda x: x).collect(), items)
 
+    def test_what_only_the_main_program_has(self) -> None:
+        """Its classes, and those made in functions, go by value and come back as its own."""
+        code = """
+import collections, enum
+from glint.pyspark import SparkContext
+class Point:
+    def __init__(self, x): self.x = x
+    def __eq__(self, other): return isinstance(other, Point) and self.x == other.x
+    def __hash__(self): return hash(self.x)
+Pair = collections.namedtuple("Pair", "a b")
+class Color(enum.Enum): RED = 1
+def local():
+    class Local(Point): pass
+    return Local
+with SparkContext("local[2]") as sc:
+    Local = local()
+    items = [Point(1), Pair(1, 2), Color.RED, Local(3), Point, "__main__"]
+    again = sc.parallelize(items, 3).map(lambda x: x).repartition(2).collect()
+    assert len(again) == 6 and all(x in again for x in items), again
+    assert sc.parallelize([5, 6], 2).map(Point).map(lambda p: (p, 1)).keys().first() == Point(5)
+    for keys in ([Point(1), Point(2), Point(1.0)], [Pair(1, 2), (2, 2), (1, 2)],
+                 [Color.RED, None, Color.RED], [Local(1), Local(2), Local(True)]):
+        pairs = sc.parallelize(keys, 3).map(lambda key: (key, 1))
+        found = pairs.reduceByKey(lambda a, b: a + b, 2).collectAsMap()
+        assert found == collections.Counter(keys), found
+        assert sorted(pairs.groupByKey().mapValues(len).values().collect()) == [1, 2]
+        assert sorted(sc.parallelize(keys).countByValue().values()) == [1, 2]
+        assert sc.parallelize(keys).distinct().count() == 2
+        joined = pairs.join(sc.parallelize(keys[:1], 2).map(lambda key: (key, "x")))
+        assert joined.values().collect() == [(1, "x")] * 2
+    print(sc.parallelize([1]).map(lambda x: lambda y: x + y).collect()[0](4))
+"""
+        printed = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE,
+                                 text=True, timeout=120)
+        self.assertEqual(printed.stdout, "5\n")
+
     def test_lines(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "lines")

@@ -88,6 +88,36 @@ Test(embedded, functions_and_notes_of_the_program)
     glint_config_destroy(config);
 }
 
+static void check_progress(void *arg, const struct glint_progress *p)
+{
+    uint32_t *ends = arg;
+    if (p->action_ended) {
+        ends[1]++;
+        return;
+    }
+    cr_expect_str_eq(p->name, "parallelize..count");
+    cr_expect_eq(p->tasks, 2);
+    cr_expect(p->tasks_done <= 2 && (!p->stage_ended || p->tasks_done == 2));
+    ends[0] += p->stage_ended;
+}
+
+Test(embedded, progress)
+{
+    uint32_t ends[2] = {0, 0};
+    int64_t count = 0;
+    struct glint_config *config = glint_config_create();
+    glint_config_set_progress(config, check_progress, ends);
+    struct glint *g = create(config);
+    const struct glint_record records[] = {{.value.i64 = 1}, {.value.i64 = 2}};
+    struct glint_rdd *rdd =
+        glint_parallelize(g, (struct glint_schema){GLINT_NONE, GLINT_I64}, records, 2, 2);
+    cr_expect_eq(glint_count(rdd, &count), 0);
+    cr_expect_eq(count, 2);
+    cr_expect(ends[0] >= 1 && ends[1] == 1);
+    glint_destroy(g);
+    glint_config_destroy(config);
+}
+
 static void expect_invalid(const char *option, const char *value, enum glint_code code,
                            const char *cause)
 {

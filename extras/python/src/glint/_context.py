@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 from ._engine import engine
 from ._errors import Error
 from ._interrupts import Interrupts
+from ._progress import Bars, is_shown
 from ._records import Records, positive
 from ._values import encode
 
@@ -36,9 +37,10 @@ class Context:
             words = sc.textFile("books/").flatMap("split_words")
             words.map("pair_with_one").reduceByKey("sum_i64").saveAsTextFile("counts")
 
-    Settings are options of `glint submit`, with underscores: bad_rows="skip". Outputs are published
-    together, at the end of the with block or by stop(); an exception publishes none. Only the
-    thread that created a context may use it. An Error ends the call that raised it, and removes
+    Settings are options of `glint submit`, with underscores: bad_rows="skip". Progress is shown by
+    tqdm, if it is installed, on a terminal and in a notebook, unless progress=False. Outputs are
+    published together, at the end of the with block or by stop(); an exception publishes none. Only
+    the thread that created a context may use it. An Error ends the call that raised it, and removes
     what this call has written; the context can be used again.
     """
 
@@ -49,7 +51,8 @@ class Context:
 
     def __init__(
         self, master: str = "local[*]", *, name: str = "python",
-        _cluster: Optional[str] = None, _page: Optional[str] = None, **settings: Setting
+        progress: Optional[bool] = None, _cluster: Optional[str] = None,
+        _page: Optional[str] = None, **settings: Setting
     ) -> None:
         ffi, lib = engine()
         self._owner = (os.getpid(), threading.get_ident())
@@ -83,6 +86,8 @@ class Context:
             if value is not False:
                 lib.glint_config_set(self._config, option, ffi.NULL if value is True else value)
         lib.glint_config_set_note(self._config, self._note, ffi.NULL)
+        if is_shown() if progress is None else progress:
+            self._show_progress()
         g = lib.glint_create(self._config, error)
         if not g:
             raise error_of(error)
@@ -90,6 +95,16 @@ class Context:
         # Its thread must not keep a forgotten context.
         self._interrupts = Interrupts(lambda: lib.glint_interrupt(g, lib.GLINT_E_INTERRUPTED))
         _contexts.add(self)
+
+    def _show_progress(self) -> None:
+        ffi, lib = engine()
+        bars = Bars()
+
+        def report(_: Any, progress: Any) -> None:
+            bars.report(progress)
+
+        self._report = ffi.callback("void(void *, const struct glint_progress *)", report)
+        lib.glint_config_set_progress(self._config, self._report, ffi.NULL)
 
     # ---- sources
 

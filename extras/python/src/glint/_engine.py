@@ -72,6 +72,16 @@ int glint_config_set(struct glint_config *config, const char *option, const char
 int glint_config_set_name(struct glint_config *config, const char *name);
 void glint_config_set_note(struct glint_config *config, void (*note)(void *arg, const char *line),
                            void *arg);
+struct glint_progress {
+    const char *name;
+    uint32_t stage;
+    uint32_t tasks_done, tasks;
+    bool stage_ended;
+    bool action_ended;
+};
+void glint_config_set_progress(struct glint_config *config,
+                               void (*progress)(void *arg, const struct glint_progress *progress),
+                               void *arg);
 int glint_config_set_cluster(struct glint_config *config, const char *file, const char *program,
                              const char *build);
 const char *glint_config_serve_page(struct glint_config *config, const char *address);

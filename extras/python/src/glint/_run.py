@@ -115,16 +115,22 @@ class Result:
     printed: str = field(repr=False, default="")
 
 
-def run(job: str, /, *arguments: Argument, **options: Any) -> Result:
+def run(job: str, /, *arguments: Argument,
+        program: Union[str, os.PathLike[str], None] = None, **options: Any) -> Result:
     """Runs a job as `glint submit JOB ARGUMENTS...` and waits for its end.
 
     Options are those of `glint submit JOB --help`, with underscores: bad_rows="skip" is
     --bad-rows=skip, overwrite=True is --overwrite; False and None leave an option out; a list is
-    joined by commas, and input=[...] gives paths, whose commas belong to their names. Raises
-    Error. Ctrl-C interrupts the job, which removes what it wrote; a second one ends it at once.
+    joined by commas, and input=[...] gives paths, whose commas belong to their names.
+    program="./mine" is a program with jobs of its own, instead of glint. Raises Error. Ctrl-C
+    interrupts the job, which removes what it wrote; a second one ends it at once.
     """
-    status, output, errors = _run([program(), "submit", *words_of(job, arguments, options)])
+    status, output, errors = _run([_path_of(program), "submit", *words_of(job, arguments, options)])
     return result_of(status, output, errors)
+
+
+def _path_of(given: Union[str, os.PathLike[str], None]) -> str:
+    return program() if given is None else os.fspath(given)
 
 
 def words_of(job: str, arguments: Iterable[Argument], options: dict[str, Any]) -> list[str]:

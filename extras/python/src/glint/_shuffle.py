@@ -10,12 +10,13 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from pickle import dumps, loads
+from pickle import loads
 from struct import Struct
 from typing import Any, Optional
 
 from . import _functions
 from ._functions import PACKED, Packed
+from ._pickling import dumps
 
 BUCKETS = 64  # of a partition
 KEYS_MAX = 1 << 18  # that a worker combines before it writes them

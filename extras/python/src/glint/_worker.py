@@ -16,11 +16,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from pickle import dumps, load, loads
+from pickle import load, loads
 from struct import Struct
 from typing import Any
 
 from . import _functions
+from ._pickling import dumps
 from ._shuffle import load_block
 
 READ_BYTES = 1 << 18

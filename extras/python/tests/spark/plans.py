@@ -16,6 +16,7 @@ import os
 import random
 import re
 import sys
+import time
 import warnings
 from typing import Any, NamedTuple, Optional
 
@@ -184,26 +185,34 @@ def main() -> int:
     sys.path.insert(0, os.path.dirname(arguments.pyspark.rstrip("/")))
     warnings.simplefilter("ignore")
     os.environ["PYTHONHASHSEED"] = "0"
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     import glint.pyspark
     import pyspark
 
-    conf = pyspark.SparkConf().setMaster("local[2]").set("spark.ui.enabled", "false").set(
-        "spark.ui.showConsoleProgress", "false")
+    # Small jobs, so that compiling and collecting in threads costs more than it gains.
+    conf = pyspark.SparkConf().setMaster("local[2]").setAll([
+        ("spark.ui.enabled", "false"), ("spark.ui.showConsoleProgress", "false"),
+        ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")])
     theirs = pyspark.SparkContext(conf=conf)
     theirs.setLogLevel("OFF")
     ours = glint.pyspark.SparkContext("local[2]")
-    failed = 0
+    failed, seconds = 0, [0.0, 0.0]
     for number in range(arguments.plans):
         text, ordered = plan(random.Random(arguments.seed * 1000003 + number))
-        results = [run(text, {"sc": sc, "collections": collections, "StorageLevel": level})
-                   for sc, level in ((theirs, pyspark.StorageLevel),
-                                     (ours, glint.pyspark.StorageLevel))]
+        results = []
+        for side, sc, level in ((0, theirs, pyspark.StorageLevel),
+                                (1, ours, glint.pyspark.StorageLevel)):
+            began = time.monotonic()
+            names = {"sc": sc, "collections": collections, "StorageLevel": level}
+            results.append(run(text, names))
+            seconds[side] += time.monotonic() - began
         if not equal(*results, ordered):
             failed += 1
             print(f"FAILED: --seed {arguments.seed}, plan {number}\n  {text}\n"
                   f"  PySpark: {results[0]!r}\n  glint:   {results[1]!r}", flush=True)
     ours.stop()
     theirs.stop()
+    print(f"seconds: {seconds[0]:.1f} PySpark, {seconds[1]:.1f} glint")
     print(f"{arguments.plans - failed} passed, {failed} failed")
     return 1 if failed else 0
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Optional
 
+from .._pickling import dumps
 from .._worker import HEAD
 from .errors import not_here
 
@@ -75,7 +76,7 @@ def save_text_part(codec: Optional[str]) -> SavePart:
 def _pickled(items: Iterable[Any], size: int) -> Iterator[bytes]:
     rest = iter(items)
     while some := list(islice(rest, size)):
-        value = pickle.dumps(some, 5)
+        value = dumps(some)
         yield HEAD.pack(0, len(value)) + value
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import getpass
 import os
-import pickle
 import re
 import shutil
 import sys
@@ -17,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
 from .._context import Context
+from .._pickling import dumps
 from .._records import Records
 from .accumulators import (
     COMPLEX_ACCUMULATOR_PARAM,
@@ -95,9 +95,11 @@ class SparkContext:
         page = None
         if self._conf.get("spark.ui.enabled") == "true":
             page = f"127.0.0.1:{self._conf.get('spark.ui.port') or 0}"
-        self._workers = Workers(Context(f"local[{slots}]", name=self.appName or "python",
-                                        _cluster=cluster, _page=page, **settings),
-                                cluster is not None)
+        shown = self._conf.get("spark.ui.showConsoleProgress")
+        self._workers = Workers(
+            Context(f"local[{slots}]", name=self.appName or "python", _cluster=cluster, _page=page,
+                    progress=None if shown is None else shown == "true", **settings),
+            cluster is not None)
         if cluster is not None:
             slots = self._workers.engine._slots
         self._workers.environment.update({k: str(v) for k, v in self.environment.items()})
@@ -228,9 +230,9 @@ class SparkContext:
         parts = [items[count * i // slices * batch : count * (i + 1) // slices * batch]
                  for i in range(slices)]
         if isinstance(c, range):
-            blocks = [[pickle.dumps(part, 5)] for part in parts]
+            blocks = [[dumps(part)] for part in parts]
         else:
-            blocks = [[_dumps(part[at : at + _BLOCK_ITEMS])
+            blocks = [[dumps(part[at : at + _BLOCK_ITEMS])
                        for at in range(0, len(part), _BLOCK_ITEMS)] for part in parts]
         data = self._workers.parallelize(blocks)
         return self._rdd(lambda: data, "ParallelCollectionRDD")
@@ -480,15 +482,6 @@ def _memory(text: Optional[str]) -> int:
     if found is None:
         return 1 << 30
     return int(found[1]) << {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[found[2].upper()]
-
-
-def _dumps(items: Sequence[Any]) -> bytes:
-    try:
-        return pickle.dumps(items, 5)
-    except (pickle.PicklingError, AttributeError, TypeError):  # of classes of __main__
-        import cloudpickle
-
-        return cloudpickle.dumps(items, 5)  # type: ignore[no-any-return]
 
 
 def _with_uri(pair: tuple[str, Any]) -> tuple[str, Any]:

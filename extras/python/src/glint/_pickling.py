@@ -1,0 +1,22 @@
+"""Pickles of elements. What other processes have no name for goes by value, as cloudpickle does it:
+classes and functions of the main program, or made in a function."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+MAIN = b"__main__"  # what has this module cannot be found in a worker, or in the driver
+
+
+def dumps(items: Any, protocol: int = 5) -> bytes:
+    try:
+        data = pickle.dumps(items, protocol)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        pass
+    else:
+        if MAIN not in data:
+            return data
+    import cloudpickle
+
+    return cloudpickle.dumps(items, protocol)  # type: ignore[no-any-return]
