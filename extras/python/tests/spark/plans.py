@@ -184,7 +184,9 @@ def main() -> int:
     arguments = parser.parse_args()
     sys.path.insert(0, os.path.dirname(arguments.pyspark.rstrip("/")))
     warnings.simplefilter("ignore")
-    os.environ["PYTHONHASHSEED"] = "0"
+    if os.environ.get("PYTHONHASHSEED") != "0":  # PySpark's lookup hashes keys in this process
+        os.environ["PYTHONHASHSEED"] = "0"
+        os.execv(sys.executable, [sys.executable, *sys.argv])
     os.environ["PYSPARK_PYTHON"] = sys.executable
     import glint.pyspark
     import pyspark
