@@ -237,6 +237,12 @@ void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32
  * no sign in them: -0.0 and 0.0 are one key, as in SQL. Numbers as in glint_read_columns; NULL: all
  * columns. */
 void glint_key_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_t count);
+/* Rows of files of columns become typed: for a job that keeps them and saves them as files of
+ * columns (struct glint_column_form). Rows of other files stay text. */
+void glint_type_rows(struct glint_rdd *lines);
+/* The types of all columns of a source whose rows are typed; they live as long as the context. Size
+ * 0: rows are text. */
+struct glint_slice glint_row_types(const struct glint_rdd *lines);
 /* Returns the same as glint_accept_columns for a source of these paths, before it is made;
  * GLINT_NO_COLUMNS, without an error of the context, also if they cannot be read, which textFile
  * reports. */

@@ -141,6 +141,9 @@ struct glint_column_form {
     const uint32_t *bloom_columns; /* from 0: columns with a Bloom filter, of Parquet only */
     uint32_t bloom_count;
     bool empty_is_null; /* an empty field is null, too, as in CSV with the null text "" */
+    /* glint_row_types of the source of typed rows; of pairs of rows, which follow one another,
+     * those of both. Size 0: rows are text. For GLINT_PARQUET and GLINT_ARROW. */
+    struct glint_slice row_types[2];
 };
 int glint_save_as_column_file(struct glint_rdd *rows, const char *path,
                               const struct glint_column_form *form);

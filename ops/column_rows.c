@@ -1,12 +1,17 @@
-/* Rows of files of columns as text, for operators that take rows of tables. */
+/* Rows of files of columns, for operators that take rows of tables: as text, or typed for jobs that
+ * keep them (input/typed_row.h). */
+#include "engine/input/arrow_builder.h"
 #include "engine/input/bad_rows.h"
 #include "engine/input/column_reader.h"
 #include "engine/input/csv.h"
 #include "engine/input/split.h"
+#include "engine/input/typed_row.h"
+#include "engine/records/bytes.h"
 #include "engine/records/task.h"
 #include "ops/column_source.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 void column_origin_init(struct column_origin *o)
@@ -38,13 +43,14 @@ enum value_kind {
 
 struct value_source {
     enum value_kind kind;
-    uint32_t field; /* of the row */
+    uint32_t column, field; /* of the layout, and of the row */
     const struct arrow_field *type;
     const struct ArrowArray *array;
     const uint8_t *validity; /* of NUMBER and BYTES; NULL: none is null */
     struct glint_slice constant;
-    bool check; /* whether a text may have bytes that rows cannot hold */
-    bool key;   /* of floats: zeros have no sign */
+    bool check;            /* whether a text may have bytes that rows cannot hold */
+    bool key;              /* of floats: zeros have no sign */
+    const uint8_t *copied; /* the values, if those of typed rows are the same */
 };
 
 struct row_writer {
@@ -53,9 +59,11 @@ struct row_writer {
     enum flow (*push)(void *arg, const struct glint_batch *rows);
     void *arg;
     struct buffer bytes;
-    struct value_source *sources; /* by column of the layout */
+    struct value_source *sources; /* by column of the layout; of typed rows, by field */
     uint32_t source_capacity;
-    bool nulls; /* null is not an empty field */
+    const struct typed_form *typed; /* NULL: rows are text */
+    struct buffer text;             /* of a value that is not copied */
+    bool nulls;                     /* null is not an empty field */
     uint32_t rows;
     uint64_t first_row; /* of the batch, in the file */
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
@@ -102,7 +110,7 @@ static bool may_have_special_bytes(const struct value_source *v)
 static void find_value_source(struct row_writer *w, uint32_t column, struct value_source *v)
 {
     const struct partition_column *constant = column_reader_constant(&w->reader, column);
-    *v = (struct value_source){.kind = VALUE_EMPTY};
+    *v = (struct value_source){.kind = VALUE_EMPTY, .column = column};
     v->field = column_reader_piece(&w->reader)->layout->columns[column].field;
     v->array = column_reader_column(&w->reader, column, &v->type);
     if (constant != NULL && !constant->null) {
@@ -122,16 +130,34 @@ static void find_value_source(struct row_writer *w, uint32_t column, struct valu
     if (v->kind != VALUE_ANY) v->validity = v->array->buffers[0];
 }
 
+/* Values of the same type are copied; others are read from their text. */
+static void find_typed_source(const struct typed_column *c, struct value_source *v)
+{
+    if (c->size == 0 || v->kind != VALUE_NUMBER || strcmp(v->type->format, c->field->format) != 0)
+        return;
+    assert(v->type->type == c->field->type);
+    v->copied = v->array->buffers[1];
+    if (v->type->type != ARROW_BOOL) v->copied += (uint64_t)v->array->offset * c->size;
+}
+
 /* Resolves the columns of the array that has been read. Returns false when out of memory. */
 static bool resolve_sources(struct row_writer *w, const struct row_layout *layout)
 {
-    if (layout->count > w->source_capacity) {
-        w->sources = task_alloc(w->task, layout->count * sizeof *w->sources);
+    const uint32_t count = w->typed != NULL ? w->typed->count : layout->count;
+    if (count > w->source_capacity) {
+        w->sources = task_alloc(w->task, count * sizeof *w->sources);
         if (w->sources == NULL) return false;
-        w->source_capacity = layout->count;
+        w->source_capacity = count;
     }
     w->nulls = column_reader_piece(&w->reader)->nulls.data != NULL;
-    for (uint32_t i = 0; i < layout->count; i++) find_value_source(w, i, &w->sources[i]);
+    for (uint32_t i = 0; w->typed != NULL && i < count; i++)
+        w->sources[i] = (struct value_source){.kind = VALUE_EMPTY, .column = UINT32_MAX};
+    for (uint32_t i = 0; i < layout->count; i++) {
+        struct value_source *v = &w->sources[w->typed != NULL ? layout->columns[i].field : i];
+        assert(v < w->sources + count);
+        find_value_source(w, i, v);
+        if (w->typed != NULL) find_typed_source(&w->typed->columns[v->field], v);
+    }
     return true;
 }
 
@@ -160,26 +186,31 @@ static bool append_source(struct buffer *out, const struct value_source *v, int6
     return buffer_append(out, text.data, text.size);
 }
 
-/* Appends one value. Returns 0, 1 if rows of text cannot hold it, or a code. */
-static int append_value(struct row_writer *w, const struct value_source *v, int64_t row)
+/* Appends the text of a column. Returns 0, 1 if rows cannot hold it, or a code. */
+static int append_text(struct row_writer *w, const struct value_source *v, int64_t row)
 {
-    assert(row < w->reader.array.length);
     const uint64_t from = w->bytes.size;
-    if (v->kind == VALUE_EMPTY || (v->kind != VALUE_CONSTANT && is_source_null(v, row))) {
-        if (w->nulls) w->bytes.data[w->bytes.size++] = ROW_NULL;
-        return 0;
-    }
     if (!append_source(&w->bytes, v, row)) return error_no_memory(&w->task->error);
     if (v->key)
-        w->bytes.size = from + arrow_cut_zero_sign(v->type, w->bytes.data + from,
-                                                   w->bytes.size - from);
+        w->bytes.size =
+            from + arrow_cut_zero_sign(v->type, w->bytes.data + from, w->bytes.size - from);
     const uint64_t size = w->bytes.size - from;
+    const uint8_t *const text = w->bytes.data + from;
     if (!v->check || size == 0) return 0;
-    const uint8_t *text = w->bytes.data + from;
     return memchr(text, CSV_SEPARATOR, size) != NULL || (size == 1 && *text == ROW_NULL);
 }
 
-/* Reports a value that rows of text cannot hold. Returns 0 if the row is left out, or a code. */
+/* Appends one value. Returns 0, 1 if rows cannot hold it, or a code. */
+static int append_value(struct row_writer *w, const struct value_source *v, int64_t row)
+{
+    assert(row < w->reader.array.length);
+    if (v->kind != VALUE_EMPTY && (v->kind == VALUE_CONSTANT || !is_source_null(v, row)))
+        return append_text(w, v, row);
+    if (w->nulls) w->bytes.data[w->bytes.size++] = ROW_NULL;
+    return 0;
+}
+
+/* Reports a value that rows cannot hold. Returns 0 if the row is left out, or a code. */
 static int report_bad_value(struct row_writer *w, uint32_t column, uint64_t row)
 {
     const struct split_piece *piece = column_reader_piece(&w->reader);
@@ -192,6 +223,228 @@ static int report_bad_value(struct row_writer *w, uint32_t column, uint64_t row)
     w->task->origin = NULL;
     return r;
 }
+
+/* ---- Typed rows */
+
+/* A NaN is written as its text is read: one bit pattern. */
+static void copy_value(const struct value_source *v, uint32_t size, int64_t row, uint8_t *out)
+{
+    const uint8_t *from = v->copied + (uint64_t)row * size;
+    const int64_t at = v->array->offset + row;
+    switch (v->type->type) {
+    case ARROW_BOOL: *out = v->copied[at / 8] >> at % 8 & 1; return;
+    case ARROW_F32: {
+        float value;
+        memcpy(&value, from, sizeof value);
+        if (isnan(value)) value = (float)NAN;
+        if (v->key && value == 0) value = 0;
+        memcpy(out, &value, sizeof value);
+        return;
+    }
+    case ARROW_F64: {
+        double value;
+        memcpy(&value, from, sizeof value);
+        if (isnan(value)) value = (double)NAN;
+        if (v->key && value == 0) value = 0;
+        memcpy(out, &value, sizeof value);
+        return;
+    }
+    default: break;
+    }
+    switch (size) { /* known sizes are faster */
+    case 1: *out = *from; return;
+    case 2: memcpy(out, from, 2); return;
+    case 4: memcpy(out, from, 4); return;
+    case 8: memcpy(out, from, 8); return;
+    case 16: memcpy(out, from, 16); return;
+    default: memcpy(out, from, size); return;
+    }
+}
+
+/* Writes a value of another type. Returns 0, 1 if it cannot be one of the row's, or a code. */
+static int parse_typed_value(struct row_writer *w, const struct value_source *v,
+                             const struct typed_column *c, int64_t row, uint64_t at)
+{
+    w->text.size = 0;
+    if (!append_source(&w->text, v, row)) return error_no_memory(&w->task->error);
+    if (v->key) w->text.size = arrow_cut_zero_sign(v->type, w->text.data, w->text.size);
+    const struct glint_slice text = {w->text.data, w->text.size};
+    return arrow_value_parse(c->field, text, w->bytes.data + at) != NULL;
+}
+
+/* Appends a row. Returns 1, 0 if it is bad and left out, or a code. */
+static int append_typed_row(struct row_writer *w, int64_t row)
+{
+    const struct typed_form *const f = w->typed;
+    const uint64_t from = w->bytes.size, texts = from + f->texts_at;
+    int r = 0;
+    if (!buffer_reserve(&w->bytes, f->texts_at)) return error_no_memory(&w->task->error);
+    memset(w->bytes.data + from, 0, f->texts_at);
+    w->bytes.size = texts;
+    uint32_t i = 0;
+    for (; r == 0 && i < f->count; i++) {
+        const struct value_source *const v = &w->sources[i];
+        const struct typed_column *const c = &f->columns[i];
+        if (v->kind == VALUE_EMPTY || (v->kind != VALUE_CONSTANT && is_source_null(v, row)))
+            typed_row_set_null(w->bytes.data + from, i);
+        else if (v->copied != NULL)
+            copy_value(v, c->size, row, w->bytes.data + from + c->at);
+        else
+            r = c->size > 0 ? parse_typed_value(w, v, c, row, from + c->at)
+                            : append_text(w, v, row);
+        if (c->size > 0) continue;
+        if (w->bytes.size - texts > UINT32_MAX)
+            return error_set(&w->task->error, GLINT_E_VALUE_LIMIT, NULL,
+                             "%s: a row has more than 4 GiB",
+                             column_reader_piece(&w->reader)->path);
+        const uint32_t end = (uint32_t)(w->bytes.size - texts);
+        memcpy(w->bytes.data + from + c->at, &end, sizeof end);
+    }
+    if (r > 0) {
+        r = report_bad_value(w, w->sources[i - 1].column, w->reader.first_row + (uint64_t)row);
+        w->bytes.size = from;
+        return r;
+    }
+    return r < 0 ? r : 1;
+}
+
+/* ---- Typed rows, a block of the array at a time: a loop for each column */
+
+/* Whether all values are copied, or are texts with offsets that rows can hold. */
+static bool can_write_blocks(const struct row_writer *w)
+{
+    for (uint32_t i = 0; i < w->typed->count; i++) {
+        const struct value_source *const v = &w->sources[i];
+        const bool text = v->kind == VALUE_BYTES && !v->check && w->typed->columns[i].size == 0;
+        if (v->kind != VALUE_EMPTY && v->copied == NULL && !text) return false;
+    }
+    return true;
+}
+
+/* The text of a row, empty if it is null. */
+static struct glint_slice text_of_source(const struct value_source *v, int64_t row)
+{
+    const int32_t *const offsets = (const int32_t *)v->array->buffers[1] + v->array->offset + row;
+    if (v->validity != NULL && is_source_null(v, row)) return (struct glint_slice){NULL, 0};
+    return (struct glint_slice){(const uint8_t *)v->array->buffers[2] + offsets[0],
+                                (uint64_t)(offsets[1] - offsets[0])};
+}
+
+/* The rows that were chosen of a block; rows[i] is in the array, and begins at base + start[i]. */
+struct row_block {
+    uint32_t count;
+    const uint32_t *rows, *start;
+    uint8_t *base;
+};
+
+static void write_nulls(const struct row_block *b, const struct value_source *v, uint32_t column,
+                        const struct typed_column *c)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (v->kind != VALUE_EMPTY && !is_source_null(v, b->rows[i])) continue;
+        typed_row_set_null(b->base + b->start[i], column);
+        if (c->size > 0) memset(b->base + b->start[i] + c->at, 0, c->size);
+    }
+}
+
+/* Also of rows that are null. */
+static void write_values(const struct row_block *b, const struct value_source *v,
+                         const struct typed_column *c)
+{
+    const enum arrow_type type = v->type->type;
+    uint8_t *const out = b->base + c->at;
+    assert(v->copied != NULL);
+    if (type != ARROW_BOOL && type != ARROW_F32 && type != ARROW_F64 && c->size == 8) {
+        for (uint32_t i = 0; i < b->count; i++)
+            memcpy(out + b->start[i], v->copied + (uint64_t)b->rows[i] * 8, 8);
+        return;
+    }
+    for (uint32_t i = 0; i < b->count; i++) copy_value(v, c->size, b->rows[i], out + b->start[i]);
+}
+
+/* `written`: bytes of the texts of each row. */
+static void write_texts(const struct row_block *b, const struct value_source *v,
+                        const struct typed_form *f, const struct typed_column *c, uint32_t *written)
+{
+    for (uint32_t i = 0; i < b->count; i++) {
+        uint8_t *const row = b->base + b->start[i];
+        if (v->kind != VALUE_EMPTY) {
+            const struct glint_slice text = text_of_source(v, b->rows[i]);
+            bytes_copy(row + f->texts_at + written[i], text.data, text.size);
+            written[i] += (uint32_t)text.size;
+        }
+        memcpy(row + c->at, &written[i], sizeof written[i]);
+    }
+}
+
+/* Sets where rows of the block begin and end, behind those of the batch. Returns the end. */
+static uint64_t measure_block(struct row_writer *w, const uint32_t *rows, uint32_t count)
+{
+    uint64_t end = w->bytes.size;
+    uint64_t size[BATCH_ROWS_MAX];
+    for (uint32_t i = 0; i < count; i++) size[i] = w->typed->texts_at;
+    for (uint32_t column = 0; column < w->typed->count; column++) {
+        const struct value_source *const v = &w->sources[column];
+        if (v->kind != VALUE_BYTES) continue;
+        for (uint32_t i = 0; i < count; i++) size[i] += text_of_source(v, rows[i]).size;
+    }
+    for (uint32_t i = 0; i < count && end <= BATCH_BYTES_MAX; i++) {
+        w->start[w->rows + i] = (uint32_t)end;
+        end += size[i];
+        w->end[w->rows + i] = (uint32_t)end;
+    }
+    return end;
+}
+
+/* Appends the rows of a block that are kept, from `from` on, all or none. Returns 1, 0 if they do
+ * not fit a batch, or a code. */
+static int append_block(struct row_writer *w, const uint32_t *rows, uint32_t count)
+{
+    const struct typed_form *const f = w->typed;
+    uint32_t written[BATCH_ROWS_MAX];
+    assert(w->rows + count <= BATCH_ROWS_MAX);
+    const uint64_t size = measure_block(w, rows, count) - w->bytes.size;
+    if (w->bytes.size + size > BATCH_BYTES_MAX) return 0;
+    if (!buffer_reserve(&w->bytes, size)) return error_no_memory(&w->task->error);
+    memset(w->bytes.data + w->bytes.size, 0, size);
+    memset(written, 0, count * sizeof *written);
+    const struct row_block block = {count, rows, w->start + w->rows, w->bytes.data};
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct value_source *const v = &w->sources[i];
+        const struct typed_column *const c = &f->columns[i];
+        if (v->copied != NULL) write_values(&block, v, c);
+        if (v->kind == VALUE_EMPTY || v->validity != NULL) write_nulls(&block, v, i, c);
+        if (c->size == 0) write_texts(&block, v, f, c, written);
+    }
+    const uint64_t first = w->reader.first_row;
+    if (w->rows == 0) w->first_row = first + rows[0];
+    for (uint32_t i = 0; i < count; i++)
+        w->number[w->rows + i] = (uint32_t)(first + rows[i] - w->first_row);
+    w->bytes.size += size;
+    w->rows += count;
+    return 1;
+}
+
+/* Writes the next rows of the array, at most as many as a batch has. Returns how many, 0 if they do
+ * not fit a batch or *flow is no longer MORE, or a code. */
+static int64_t write_block(struct row_writer *w, int64_t row, bool skip, enum flow *flow)
+{
+    uint32_t rows[BATCH_ROWS_MAX], count = 0;
+    const int64_t rest = w->reader.array.length - row;
+    const uint32_t block = rest < BATCH_ROWS_MAX ? (uint32_t)rest : BATCH_ROWS_MAX;
+    for (uint32_t i = 0; i < block; i++)
+        if (!skip || w->keep[i] != 0) rows[count++] = (uint32_t)row + i;
+    if (count == 0) return block;
+    if (w->rows + count > BATCH_ROWS_MAX) *flow = flush_rows(w);
+    int r = *flow == FLOW_MORE ? append_block(w, rows, count) : 0;
+    if (r == 0 && w->rows > 0) {
+        *flow = flush_rows(w);
+        r = *flow == FLOW_MORE ? append_block(w, rows, count) : 0;
+    }
+    return r > 0 ? (int64_t)block : r;
+}
+
+/* ---- Rows of text */
 
 /* Appends a row. Returns 1, 0 if it is bad and left out, or a code. */
 static int append_row(struct row_writer *w, const struct row_layout *layout, int64_t row)
@@ -213,6 +466,12 @@ static int append_row(struct row_writer *w, const struct row_layout *layout, int
     return 1;
 }
 
+static const struct value_source *source_of_column(const struct row_writer *w,
+                                                   const struct row_layout *layout, uint32_t i)
+{
+    return &w->sources[w->typed != NULL ? layout->columns[i].field : i];
+}
+
 /* The column that tells which rows are needed (glint_skip_rows); NULL: all rows are made, also to
  * find those that are bad. */
 static const struct value_source *find_skip_source(const struct row_writer *w,
@@ -221,7 +480,7 @@ static const struct value_source *find_skip_source(const struct row_writer *w,
     const struct value_source *found = NULL;
     bool check = false;
     for (uint32_t i = 0; w->task->row_skip.keep != NULL && i < layout->count; i++) {
-        const struct value_source *v = &w->sources[i];
+        const struct value_source *v = source_of_column(w, layout, i);
         if (v->kind == VALUE_BYTES && v->field == w->task->row_skip.column) found = v;
         check |= v->check;
     }
@@ -250,6 +509,32 @@ static int choose_rows(struct row_writer *w, const struct value_source *v, int64
     return e;
 }
 
+/* Appends a row to the batch; one that does not fit is the first of the next batch. */
+static enum flow write_row(struct row_writer *w, const struct row_layout *layout, int64_t row)
+{
+    const uint64_t from = w->bytes.size;
+    const int r = w->typed != NULL ? append_typed_row(w, row) : append_row(w, layout, row);
+    if (r < 0) return FLOW_FAIL;
+    const uint64_t size = w->bytes.size - from;
+    if (r == 0 || w->rows == BATCH_ROWS_MAX || (w->rows > 0 && w->bytes.size > BATCH_BYTES_MAX)) {
+        w->bytes.size = from;
+        const enum flow flow = flush_rows(w);
+        if (r == 0 || flow != FLOW_MORE) return flow;
+        if (!buffer_reserve(&w->bytes, size)) {
+            error_no_memory(&w->task->error);
+            return FLOW_FAIL;
+        }
+        memmove(w->bytes.data, w->bytes.data + from, size);
+        w->bytes.size = size;
+    }
+    const uint64_t number = w->reader.first_row + (uint64_t)row;
+    if (w->rows == 0) w->first_row = number;
+    w->number[w->rows] = (uint32_t)(number - w->first_row);
+    w->start[w->rows] = (uint32_t)(w->bytes.size - size);
+    w->end[w->rows++] = (uint32_t)w->bytes.size;
+    return FLOW_MORE;
+}
+
 static enum flow write_rows(struct row_writer *w)
 {
     assert(w->rows == 0 && w->bytes.size == 0);
@@ -257,31 +542,18 @@ static enum flow write_rows(struct row_writer *w)
     enum flow flow = FLOW_MORE;
     if (!resolve_sources(w, layout)) return FLOW_FAIL;
     const struct value_source *skip = find_skip_source(w, layout);
-    for (int64_t row = 0; flow == FLOW_MORE && row < w->reader.array.length; row++) {
-        if (skip != NULL && row % BATCH_ROWS_MAX == 0 && choose_rows(w, skip, row) != 0)
-            return FLOW_FAIL;
-        if (skip != NULL && w->keep[row % BATCH_ROWS_MAX] == 0) continue;
-        const uint64_t from = w->bytes.size;
-        const int r = append_row(w, layout, row);
-        if (r < 0) return FLOW_FAIL;
-        const uint64_t size = w->bytes.size - from;
-        if (r == 0 || w->rows == BATCH_ROWS_MAX ||
-            (w->rows > 0 && w->bytes.size > BATCH_BYTES_MAX)) {
-            w->bytes.size = from;
-            flow = flush_rows(w);
-            if (r == 0 || flow != FLOW_MORE) continue;
-            if (!buffer_reserve(&w->bytes, size)) {
-                error_no_memory(&w->task->error);
-                return FLOW_FAIL;
-            }
-            memmove(w->bytes.data, w->bytes.data + from, size);
-            w->bytes.size = size;
+    const bool blocks = w->typed != NULL && can_write_blocks(w);
+    for (int64_t row = 0; flow == FLOW_MORE && row < w->reader.array.length;) {
+        const bool first = row % BATCH_ROWS_MAX == 0;
+        if (skip != NULL && first && choose_rows(w, skip, row) != 0) return FLOW_FAIL;
+        if (blocks && first) {
+            const int64_t written = write_block(w, row, skip != NULL, &flow);
+            if (written < 0) return FLOW_FAIL;
+            row += written;
+            if (written > 0 || flow != FLOW_MORE) continue;
         }
-        const uint64_t number = w->reader.first_row + (uint64_t)row;
-        if (w->rows == 0) w->first_row = number;
-        w->number[w->rows] = (uint32_t)(number - w->first_row);
-        w->start[w->rows] = (uint32_t)(w->bytes.size - size);
-        w->end[w->rows++] = (uint32_t)w->bytes.size;
+        if (skip == NULL || w->keep[row % BATCH_ROWS_MAX] != 0) flow = write_row(w, layout, row);
+        row++;
     }
     return flow == FLOW_MORE ? flush_rows(w) : flow;
 }
@@ -295,9 +567,17 @@ enum flow column_rows_read(struct glint_task *task, const struct split *split,
     if (w == NULL) return FLOW_FAIL;
     *w = (struct row_writer){.task = task, .push = push, .arg = arg};
     column_origin_init(&w->origin);
+    const struct row_layout *const layout = split->pieces[0].layout;
+    if (layout->types.size > 0) {
+        w->typed = typed_form_read(task, layout->types);
+        if (w->typed != NULL && w->typed->count != layout->fields)
+            error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a split has types of other rows");
+        if (task->error.code != GLINT_OK) return FLOW_FAIL;
+    }
     column_reader_open(&w->reader, task, split);
     while (flow == FLOW_MORE && (r = column_reader_next(&w->reader)) > 0) flow = write_rows(w);
     column_reader_close(&w->reader);
     buffer_fini(&w->bytes);
+    buffer_fini(&w->text);
     return r < 0 ? FLOW_FAIL : flow;
 }

@@ -9,6 +9,7 @@
 #include "engine/input/column_file.h"
 #include "engine/input/csv.h"
 #include "engine/input/remote_writer.h"
+#include "engine/input/typed_row.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"
 
@@ -23,8 +24,8 @@
 #define BLOOM_FPP       0.01
 
 /* Of the parameters, before those of columns: kind, compression, rows of a group, filters, whether
- * empty fields are null. */
-enum { HEAD_ELEMENTS = 5 };
+ * empty fields are null, types of rows. */
+enum { HEAD_ELEMENTS = 7, ROW_FORMS = 2 };
 
 extern const struct op op_save_as_column_file, op_save_as_partitioned_column_files;
 
@@ -47,6 +48,8 @@ struct column_save {
     uint32_t *bloom_columns;
     uint32_t bloom_count;
     uint32_t count;
+    const struct typed_form *forms[ROW_FORMS]; /* of a row, one after the other; NULL: text */
+    bool *copied; /* by column: values of typed rows, else their texts are read */
     struct arrow_field *fields;
     struct ArrowSchema *schemas; /* theirs */
     struct ArrowSchema **children;
@@ -107,6 +110,7 @@ static bool pack_form(struct packer *p, const struct glint *g, const struct glin
     const uint64_t bloom_bytes = form->bloom_count * sizeof *form->bloom_columns;
     pack_bytes(p, (struct glint_slice){(const uint8_t *)form->bloom_columns, bloom_bytes});
     pack_u64(p, form->empty_is_null);
+    for (int i = 0; i < ROW_FORMS; i++) pack_bytes(p, form->row_types[i]);
     for (uint32_t i = 0; i < form->count; i++) {
         pack_text(p, form->columns[i].name);
         const char *const type = form->columns[i].type;
@@ -232,6 +236,34 @@ static int read_column(struct column_save *s, struct unpacker *u, uint32_t i)
     return error_set(&task->error, GLINT_E_PROTOCOL, NULL, "a column: %s", problem);
 }
 
+/* Finds which values of typed rows are as those of the output's columns. */
+static int match_forms(struct column_save *s)
+{
+    uint64_t count = 0, column = 0;
+    for (int i = 0; i < ROW_FORMS && s->forms[i] != NULL; i++) count += s->forms[i]->count;
+    s->copied = task_alloc(s->task, s->count * sizeof *s->copied);
+    if (s->copied == NULL) return GLINT_E_NO_MEMORY;
+    for (int i = 0; count == s->count && i < ROW_FORMS && s->forms[i] != NULL; i++)
+        for (uint32_t c = 0; c < s->forms[i]->count; c++, column++) {
+            const struct typed_column *from = &s->forms[i]->columns[c];
+            s->copied[column] =
+                from->size > 0 && strcmp(from->field->format, s->fields[column].format) == 0;
+        }
+    if (count == 0 || count == s->count) return 0;
+    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "an output has rows of other types");
+}
+
+static int read_forms(struct column_save *s, struct unpacker *u)
+{
+    for (int i = 0; i < ROW_FORMS; i++) {
+        const struct glint_slice types = unpack_bytes(u);
+        if (types.size == 0) continue;
+        s->forms[i] = typed_form_read(s->task, types);
+        if (s->forms[i] == NULL) return s->task->error.code;
+    }
+    return 0;
+}
+
 static int read_fields(struct column_save *s, struct unpacker *u)
 {
     struct glint_task *task = s->task;
@@ -353,6 +385,7 @@ static int column_save_open(void *state, const struct op_open *o)
     s->group_rows = (uint32_t)unpack_u64(&u, UINT32_MAX);
     const struct glint_slice bloom = unpack_bytes(&u);
     s->empty_is_null = unpack_u64(&u, 1) == 1;
+    if (read_forms(s, &u) != 0) return o->task->error.code;
     if (elements <= HEAD_ELEMENTS || (elements - HEAD_ELEMENTS) % 2 != 0 ||
         elements / 2 > UINT32_MAX || s->group_rows == 0)
         return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "an output has no columns");
@@ -361,6 +394,7 @@ static int column_save_open(void *state, const struct op_open *o)
     s->library = format_library_load(&o->task->error);
     if (s->library == NULL) return o->task->error.code;
     int r = read_fields(s, &u);
+    if (r == 0) r = match_forms(s);
     if (r != 0) return r;
     return s->partitioned ? open_root(s, o) : open_outputs(s, o);
 }
@@ -390,11 +424,93 @@ static int bad_row(struct column_save *s, struct glint_slice row, const char *pr
     return save_fail_value(s->task, row, 0, NULL, problem, NULL);
 }
 
-static int append_row(struct column_save *s, struct column_output *o, struct glint_slice row)
+/* The same of a typed row, or the part of a pair that has the value; it is shown as text. */
+static int bad_typed_row(struct column_save *s, const struct typed_form *f, const uint8_t *row,
+                         const char *problem)
+{
+    struct buffer text = {NULL, 0, 0};
+    int r = typed_row_append_row(f, row, &text)
+                ? bad_row(s, (struct glint_slice){text.data, text.size}, problem)
+                : error_no_memory(&s->task->error);
+    buffer_fini(&text);
+    return r;
+}
+
+/* Appends the values of a column of typed rows. Returns 0 or a code. */
+static int append_typed_column(struct column_save *s, struct arrow_builder *b, bool copied,
+                               const struct typed_form *f, uint32_t column,
+                               const uint8_t *const *rows, uint32_t count)
+{
+    char number[ARROW_NUMBER_TEXT_MAX];
+    struct glint_slice texts[BATCH_ROWS_MAX];
+    const char *problem = NULL;
+    uint32_t at = 0, appended;
+    bool no_memory = false;
+    if (copied) {
+        no_memory = !arrow_builder_append_values(b, rows, count, column, f->columns[column].at);
+        return no_memory ? error_no_memory(&s->task->error) : 0;
+    }
+    /* Texts of numbers have no memory of their own: one by one. */
+    const uint32_t step = f->columns[column].size > 0 ? 1 : count;
+    for (; at < count && problem == NULL && !no_memory; at += appended) {
+        for (uint32_t i = 0; i < step; i++) {
+            texts[i] = (struct glint_slice){NULL, 0};
+            if (!typed_row_is_null(rows[at + i], column))
+                texts[i] = typed_row_text(f, rows[at + i], column, number);
+        }
+        problem = arrow_builder_append_texts(b, texts, step, &appended, &no_memory);
+    }
+    if (no_memory) return error_no_memory(&s->task->error);
+    return problem != NULL ? bad_typed_row(s, f, rows[at], problem) : 0;
+}
+
+/* Appends rows of a batch, of which the next array has room for all. The types of typed rows are
+ * those of the columns: none has too few or too many. */
+static int append_typed_rows(struct column_save *s, struct column_output *o,
+                             const struct glint_column *values, uint32_t from, uint32_t count)
+{
+    const uint8_t *rows[BATCH_ROWS_MAX];
+    uint32_t column = 0;
+    assert(count <= BATCH_ROWS_MAX);
+    for (uint32_t i = 0; i < count; i++) rows[i] = glint_column_slice(values, from + i).data;
+    for (int i = 0; i < ROW_FORMS && s->forms[i] != NULL; i++) {
+        const struct typed_form *const f = s->forms[i];
+        for (uint32_t c = 0; c < f->count; c++, column++)
+            if (append_typed_column(s, &o->builders[column], s->copied[column], f, c, rows,
+                                    count) != 0)
+                return s->task->error.code;
+        for (uint32_t k = 0; k < count; k++) rows[k] += typed_row_size(f, rows[k]);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct glint_slice row = glint_column_slice(values, from + i);
+        assert(rows[i] == row.data + row.size);
+    }
+    return 0;
+}
+
+/* An array ends where it would if its rows came one by one. */
+static int save_typed_rows(struct column_save *s, struct column_output *o,
+                           const struct glint_batch *batch, uint32_t from, uint32_t end)
+{
+    const struct glint_column *const values = &batch->value;
+    for (uint32_t row = from; row < end;) {
+        const uint32_t first = row;
+        bool full = false;
+        for (; row < end && !full; row++) {
+            o->bytes += glint_column_slice(values, row).size;
+            full = ++o->rows == ARRAY_ROWS_MAX || o->bytes >= ARRAY_BYTES_MAX;
+        }
+        int r = append_typed_rows(s, o, values, first, row - first);
+        if (r == 0 && full) r = write_array(s, o);
+        if (r != 0) return r;
+    }
+    return 0;
+}
+
+static int append_text_row(struct column_save *s, struct column_output *o, struct glint_slice row)
 {
     static const uint8_t null = ROW_NULL;
     struct glint_slice rest = row, field;
-    assert(o->rows < ARRAY_ROWS_MAX);
     for (uint32_t i = 0; i < s->count; i++) {
         if (!glint_next_field(&rest, CSV_SEPARATOR, &field))
             return bad_row(s, row, "it has fewer fields than the output has columns");
@@ -411,9 +527,27 @@ static int append_row(struct column_save *s, struct column_output *o, struct gli
     }
     if (glint_next_field(&rest, CSV_SEPARATOR, &field))
         return bad_row(s, row, "it has more fields than the output has columns");
+    return 0;
+}
+
+static int save_text_row(struct column_save *s, struct column_output *o, struct glint_slice row)
+{
+    assert(o->rows < ARRAY_ROWS_MAX);
+    const int r = append_text_row(s, o, row);
+    if (r != 0) return r;
     o->bytes += row.size;
     o->rows++;
     return o->rows < ARRAY_ROWS_MAX && o->bytes < ARRAY_BYTES_MAX ? 0 : write_array(s, o);
+}
+
+static int save_rows(struct column_save *s, struct column_output *o,
+                     const struct glint_batch *batch, uint32_t from, uint32_t end)
+{
+    int r = 0;
+    if (s->forms[0] != NULL) return save_typed_rows(s, o, batch, from, end);
+    for (uint32_t row = from; r == 0 && row < end; row++)
+        r = save_text_row(s, o, glint_column_slice(&batch->value, row));
+    return r;
 }
 
 static enum flow column_save_push(void *state, const struct glint_batch *batch,
@@ -422,8 +556,10 @@ static enum flow column_save_push(void *state, const struct glint_batch *batch,
     struct column_save *s = state;
     (void)out;
     s->task->counters.values[COUNT_ROWS_WRITTEN] += batch->rows;
-    for (uint32_t row = 0; row < batch->rows; row++) {
-        const int64_t output = batch->key.type == GLINT_I64 ? batch->key.i64[row] : 0;
+    const bool numbered = batch->key.type == GLINT_I64;
+    for (uint32_t row = 0, end; row < batch->rows; row = end) {
+        const int64_t output = numbered ? batch->key.i64[row] : 0;
+        end = numbered ? row + 1 : batch->rows;
         if ((uint64_t)output >= s->output_count) { /* also a negative number */
             error_set(&s->task->error, GLINT_E_FUNCTION_FAILED,
                       "the key of a record is the number of its output, from 0",
@@ -431,8 +567,7 @@ static enum flow column_save_push(void *state, const struct glint_batch *batch,
                       (long long)output, s->output_count);
             return FLOW_FAIL;
         }
-        if (append_row(s, &s->outputs[output], glint_column_slice(&batch->value, row)) != 0)
-            return FLOW_FAIL;
+        if (save_rows(s, &s->outputs[output], batch, row, end) != 0) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }
@@ -560,8 +695,7 @@ static enum flow partitioned_save_push(void *state, const struct glint_batch *ba
         const bool same = s->opened > 0 && key.size == s->directory.size &&
                           memcmp(key.data, s->directory.data, key.size) == 0;
         if (!same && begin_directory(s, key) != 0) return FLOW_FAIL;
-        if (append_row(s, &s->outputs[0], glint_column_slice(&batch->value, row)) != 0)
-            return FLOW_FAIL;
+        if (save_rows(s, &s->outputs[0], batch, row, row + 1) != 0) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }

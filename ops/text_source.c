@@ -11,6 +11,7 @@
 #include "engine/input/json_line.h"
 #include "engine/input/line_reader.h"
 #include "engine/input/split.h"
+#include "engine/input/typed_row.h"
 #include "engine/records/pack.h"
 #include "ops/column_source.h"
 #include "ops/json_rows.h"
@@ -385,6 +386,41 @@ void glint_key_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_
     assert(!lines->counted);
     if (input_list_read_schema(lines->g->config.env, list, error) == 0)
         input_list_key_columns(list, numbers, count, error);
+}
+
+static bool set_row_types(struct input_list *list)
+{
+    struct buffer types = {NULL, 0, 0};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < list->schema->count; i++)
+        ok = typed_form_append(&types, list->schema->columns[i].type);
+    struct row_layout *layout =
+        ok ? arena_copy(&list->arena, list->layout, sizeof *list->layout) : NULL;
+    list->types.data = layout != NULL ? arena_copy(&list->arena, types.data, types.size) : NULL;
+    ok = list->types.data != NULL;
+    list->types.size = ok ? types.size : 0;
+    buffer_fini(&types);
+    if (!ok) return false;
+    layout->types = list->types;
+    list->layout = layout;
+    return true;
+}
+
+void glint_type_rows(struct glint_rdd *lines)
+{
+    struct input_list *list = text_source_list(lines);
+    if (list == NULL || !list->has_columns || context_failed(lines->g)) return;
+    assert(!lines->counted);
+    if (input_list_read_schema(lines->g->config.env, list, &lines->g->error) != 0) return;
+    if (list->types.size == 0 && !set_row_types(list)) error_no_memory(&lines->g->error);
+}
+
+struct glint_slice glint_row_types(const struct glint_rdd *lines)
+{
+    const struct glint_slice none = {NULL, 0};
+    if (lines == NULL || lines->source_free != list_free) return none;
+    const struct input_list *list = lines->source;
+    return list->types.size > 0 ? context_copy_slice(lines->g, list->types) : none;
 }
 
 const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count)

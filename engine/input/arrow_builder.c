@@ -3,6 +3,7 @@
 
 #include "engine/base/text.h"
 #include "engine/input/json_line.h"
+#include "engine/records/bytes.h"
 
 #include <assert.h>
 #include <math.h>
@@ -300,6 +301,8 @@ static const char *put_timestamp(const struct arrow_field *f, struct glint_slice
 
 /* ---- Columns */
 
+static const char not_a_bool[] = "it is neither true nor false";
+
 /* Writes `size` bytes. */
 static const char *parse_value(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
                                uint32_t size)
@@ -320,6 +323,23 @@ static const char *parse_value(const struct arrow_field *f, struct glint_slice t
         return NULL;
     default: return put_integer(f, text, out, size);
     }
+}
+
+static bool parse_bool(struct glint_slice text, bool *out)
+{
+    *out = text.size == 4 && memcmp(text.data, "true", 4) == 0;
+    return *out || (text.size == 5 && memcmp(text.data, "false", 5) == 0);
+}
+
+const char *arrow_value_parse(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
+{
+    bool yes;
+    assert(arrow_can_build(f) && arrow_value_bits(f) > 0);
+    if (f->type != ARROW_BOOL)
+        return parse_value(f, text, out, (uint32_t)(arrow_value_bits(f) / 8));
+    if (!parse_bool(text, &yes)) return not_a_bool;
+    *out = yes;
+    return NULL;
 }
 
 /* Sets bit `row` of a bitmap that has all rows before. */
@@ -351,9 +371,8 @@ static bool append_validity(struct arrow_builder *b, bool valid)
 
 static const char *append_bool(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
 {
-    const bool yes = text.size == 4 && memcmp(text.data, "true", 4) == 0;
-    const bool no = text.size == 5 && memcmp(text.data, "false", 5) == 0;
-    if (!yes && !no && text.data != NULL) return "it is neither true nor false";
+    bool yes = false;
+    if (text.data != NULL && !parse_bool(text, &yes)) return not_a_bool;
     *no_memory = !append_bit(&b->values, b->rows, yes);
     return NULL;
 }
@@ -429,6 +448,53 @@ static const char *append_scalar(struct arrow_builder *b, struct glint_slice tex
     if (*out_no_memory) return "out of memory";
     b->rows++;
     return NULL;
+}
+
+bool arrow_builder_append_value(struct arrow_builder *b, const uint8_t *value)
+{
+    const uint32_t size = b->value_bytes;
+    assert(b->field->type == ARROW_BOOL || size > 0);
+    if (b->field->type == ARROW_BOOL) {
+        if (!append_bit(&b->values, b->rows, value != NULL && *value != 0)) return false;
+    } else {
+        if (!reserve_values(b, size)) return false;
+        uint8_t *const out = b->values.data + b->values.size;
+        if (value == NULL)
+            memset(out, 0, size);
+        else if (size == 8)
+            memcpy(out, value, 8); /* known sizes are faster */
+        else if (size == 4)
+            memcpy(out, value, 4);
+        else
+            memcpy(out, value, size);
+        b->values.size += size;
+    }
+    if (!append_validity(b, value != NULL)) return false;
+    b->rows++;
+    return true;
+}
+
+bool arrow_builder_append_values(struct arrow_builder *b, const uint8_t *const *rows,
+                                 uint32_t count, uint32_t null, uint32_t at)
+{
+    const uint32_t size = b->value_bytes, byte = null / 8, shift = null % 8;
+    uint32_t nulls = 0;
+    for (uint32_t i = 0; i < count; i++) nulls |= rows[i][byte] >> shift & 1;
+    if (nulls > 0 || b->nulls > 0 || (size != 8 && size != 4)) {
+        bool ok = true;
+        for (uint32_t i = 0; ok && i < count; i++)
+            ok = arrow_builder_append_value(b, rows[i][byte] >> shift & 1 ? NULL : rows[i] + at);
+        return ok;
+    }
+    if (!reserve_values(b, (uint64_t)count * size)) return false;
+    uint8_t *const out = b->values.data + b->values.size;
+    if (size == 8)
+        for (uint32_t i = 0; i < count; i++) memcpy(out + (size_t)i * 8, rows[i] + at, 8);
+    else
+        for (uint32_t i = 0; i < count; i++) memcpy(out + (size_t)i * 4, rows[i] + at, 4);
+    b->values.size += (uint64_t)count * size;
+    b->rows += count;
+    return true;
 }
 
 /* ---- Nested values, from JSON as arrow_append_text writes it, without white space */
@@ -576,6 +642,56 @@ const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice tex
     *out_no_memory = t.no_memory;
     buffer_fini(&t.string);
     return problem;
+}
+
+/* Texts that need no checks: none is null, and offsets have 32 bits. Returns false when out of
+ * memory. */
+static bool append_plain_texts(struct arrow_builder *b, const struct glint_slice *texts,
+                               uint32_t count, uint64_t size)
+{
+    assert(b->values.size + size <= INT32_MAX && b->nulls == 0);
+    if (b->rows == 0 && !buffer_reserve(&b->offsets, b->expected_offsets)) return false;
+    if (!reserve_values(b, size) ||
+        !buffer_reserve(&b->offsets, (count + UINT64_C(1)) * sizeof(uint32_t)))
+        return false;
+    if (b->rows == 0) put_offset(b, 0);
+    uint64_t at = b->values.size;
+    uint8_t *const offsets = b->offsets.data + b->offsets.size;
+    for (uint32_t i = 0; i < count; i++) {
+        bytes_copy(b->values.data + at, texts[i].data, texts[i].size);
+        at += texts[i].size;
+        const uint32_t end = (uint32_t)at;
+        memcpy(offsets + i * sizeof end, &end, sizeof end);
+    }
+    b->values.size = at;
+    b->offsets.size += count * sizeof(uint32_t);
+    b->rows += count;
+    return true;
+}
+
+const char *arrow_builder_append_texts(struct arrow_builder *b, const struct glint_slice *texts,
+                                       uint32_t count, uint32_t *out_appended, bool *out_no_memory)
+{
+    const enum arrow_type type = b->field->type;
+    uint64_t size = 0;
+    bool nulls = b->nulls > 0;
+    *out_appended = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        nulls |= texts[i].data == NULL;
+        size += texts[i].size;
+    }
+    if (!nulls && (type == ARROW_UTF8 || type == ARROW_BINARY) &&
+        size <= INT32_MAX - b->values.size) {
+        *out_no_memory = !append_plain_texts(b, texts, count, size);
+        *out_appended = count;
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++, ++*out_appended) {
+        const char *problem = arrow_builder_append(b, texts[i], out_no_memory);
+        if (problem != NULL || *out_no_memory) return problem;
+    }
+    *out_no_memory = false;
+    return NULL;
 }
 
 /* ---- Arrays */

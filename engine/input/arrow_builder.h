@@ -28,6 +28,18 @@ const char *arrow_built_format(const struct arrow_field *field);
  * a reason, when out of memory. */
 const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice text,
                                  bool *out_no_memory);
+/* The same of a type whose values have one size: their bytes, of a bool 0 or 1; NULL: null. Returns
+ * false when out of memory. */
+bool arrow_builder_append_value(struct arrow_builder *b, const uint8_t *value);
+/* The same of values at rows[i] + at, where bit `null` of rows[i] is not set. */
+bool arrow_builder_append_values(struct arrow_builder *b, const uint8_t *const *rows,
+                                 uint32_t count, uint32_t null, uint32_t at);
+/* As arrow_builder_append, of several texts; *out_appended of them have been. */
+const char *arrow_builder_append_texts(struct arrow_builder *b, const struct glint_slice *texts,
+                                       uint32_t count, uint32_t *out_appended, bool *out_no_memory);
+/* Reads a text as such a value. Returns NULL, or why it is none (static). */
+const char *arrow_value_parse(const struct arrow_field *field, struct glint_slice text,
+                              uint8_t *out);
 /* Moves the columns into a struct array, which frees them when it is released; all have as many
  * rows. They are empty then. Returns false when out of memory. */
 bool arrow_builders_finish(struct arrow_builder *builders, uint32_t count, int64_t rows,

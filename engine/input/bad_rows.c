@@ -7,6 +7,7 @@
 #include "engine/input/format.h"
 #include "engine/input/json_line.h"
 #include "engine/input/line_reader.h"
+#include "engine/input/typed_row.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -123,11 +124,29 @@ static bool has_separators(const struct glint_task *task)
     return o == NULL || (o->piece != NULL && o->piece->format != 0);
 }
 
+/* A typed row as rows of text are. */
+static struct glint_slice typed_row_in_text(struct glint_task *task, struct glint_slice types,
+                                            struct glint_slice row)
+{
+    const struct typed_form *f = typed_form_read(task, types);
+    struct glint_slice text = {(const uint8_t *)"", 0};
+    struct buffer b = {NULL, 0, 0};
+    if (row.size > 0 && f != NULL && typed_row_append_row(f, row.data, &b)) {
+        const uint8_t *copy = arena_copy(&task->arena, b.data, b.size);
+        if (copy != NULL) text = (struct glint_slice){copy, b.size};
+    }
+    buffer_fini(&b);
+    return text;
+}
+
 /* The row as it is in the input: one that was converted is still in the reader's buffer. */
-static struct glint_slice row_in_input(const struct glint_task *task, struct glint_slice row)
+static struct glint_slice row_in_input(struct glint_task *task, struct glint_slice row)
 {
     const struct glint_origin *o = task->origin;
     const uintptr_t at = (uintptr_t)row.data, base = o != NULL ? (uintptr_t)o->base : 0;
+    if (o != NULL && o->piece != NULL && o->piece->layout != NULL &&
+        o->piece->layout->types.size > 0)
+        return typed_row_in_text(task, o->piece->layout->types, row);
     if (o == NULL || o->input == NULL || at < base || at - base >= o->size)
         return json_row_line(row);
     const uint64_t offset = offset_in_input(o, at - base);

@@ -370,7 +370,8 @@ int input_list_need_columns(struct input_list *list, const uint32_t *numbers, ui
     struct row_column *columns =
         arena_alloc(&list->arena, ((uint64_t)schema->count + 1) * sizeof *columns);
     if (layout == NULL || columns == NULL) return error_no_memory(error);
-    *layout = (struct row_layout){.fields = schema->count, .columns = columns};
+    *layout =
+        (struct row_layout){.fields = schema->count, .columns = columns, .types = list->types};
     for (uint32_t field = 0; field < schema->count; field++)
         columns[field] = (struct row_column){
             .field = field,

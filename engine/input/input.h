@@ -47,6 +47,7 @@ struct row_layout {
     uint32_t fields; /* of a row; those without a column are empty */
     uint32_t count;
     const struct row_column *columns;
+    struct glint_slice types; /* of all fields, if rows are typed (typed_row.h); size 0: text */
 };
 
 /* A range of one file. A line belongs to the piece that contains its first byte. In a compressed
@@ -156,6 +157,7 @@ struct input_list {
     struct column_schemas *schemas;     /* those that were read, also by other lists */
     const struct column_schema *schema; /* of those files, once it was read (input/column_file.h) */
     const struct row_layout *layout; /* the columns that the job needs; NULL: all; in the arena */
+    struct glint_slice types;        /* of the layout; in the arena */
     bool *keys;                      /* by column of the schema; NULL: none is; in the arena */
     struct glint_slice nulls;        /* as struct split_piece has them; in the arena */
     uint64_t capacity;

@@ -36,11 +36,11 @@ static enum remote_number number_of_remote(const struct split_piece *piece)
 }
 
 /* Pieces share maps and layouts: those after the first one refer to it. Returns false if there is
- * one, of `count` pairs, to be packed after its first number. */
-static bool pack_shared(struct packer *p, const void *item, const void *before, uint64_t count)
+ * one, of so many elements, to be packed. */
+static bool pack_shared(struct packer *p, const void *item, const void *before, uint64_t elements)
 {
     const bool shared = item == NULL || item == before;
-    pack_array(p, !shared ? 2 + 2 * count : item != NULL);
+    pack_array(p, !shared ? elements : item != NULL);
     if (shared && item != NULL) pack_u64(p, 1);
     return shared;
 }
@@ -48,7 +48,7 @@ static bool pack_shared(struct packer *p, const void *item, const void *before, 
 static void pack_columns(struct packer *p, const struct column_map *map,
                          const struct column_map *before)
 {
-    if (pack_shared(p, map, before, map != NULL ? map->count : 0)) return;
+    if (pack_shared(p, map, before, map != NULL ? 2 + 2 * (uint64_t)map->count : 0)) return;
     pack_u64(p, map->separator);
     pack_u64(p, map->fields);
     for (uint32_t i = 0; i < map->count; i++) {
@@ -60,9 +60,12 @@ static void pack_columns(struct packer *p, const struct column_map *map,
 static void pack_layout(struct packer *p, const struct row_layout *layout,
                         const struct row_layout *before)
 {
-    if (pack_shared(p, layout, before, layout != NULL ? layout->count : 0)) return;
+    const bool typed = layout != NULL && layout->types.size > 0;
+    const uint64_t elements = layout != NULL ? 2 + 2 * (uint64_t)layout->count + typed : 0;
+    if (pack_shared(p, layout, before, elements)) return;
     pack_u64(p, 2);
     pack_u64(p, layout->fields);
+    if (typed) pack_bytes(p, layout->types);
     for (uint32_t i = 0; i < layout->count; i++) {
         pack_u64(p, (uint64_t)layout->columns[i].field << 1 | layout->columns[i].key);
         pack_text(p, layout->columns[i].name);
@@ -148,7 +151,7 @@ static int decode_columns(struct unpacker *fields, struct arena *arena,
     return unpack_u64(&u, 1) == 1 && unpack_is_complete(&u) && before != NULL ? 1 : 0;
 }
 
-/* `count`: of the array's elements, but the first two. */
+/* `count`: of the array's elements, but the first two; if it is odd, types are the next one. */
 static int decode_row_layout(struct unpacker *u, uint64_t count, struct arena *arena,
                              const struct row_layout **out)
 {
@@ -159,6 +162,11 @@ static int decode_row_layout(struct unpacker *u, uint64_t count, struct arena *a
     *layout = (struct row_layout){.fields = (uint32_t)unpack_u64(u, HEADER_COLUMNS_MAX),
                                   .count = (uint32_t)(count / 2),
                                   .columns = columns};
+    if (count % 2 == 1) {
+        const struct glint_slice types = unpack_bytes(u);
+        if (types.size == 0) return 0;
+        if (!copy_slice(arena, types, &layout->types)) return -1;
+    }
     for (uint32_t i = 0; i < layout->count; i++) {
         const uint64_t field = unpack_u64(u, UINT32_MAX);
         columns[i].field = (uint32_t)(field >> 1);
@@ -182,7 +190,7 @@ static int decode_layout(struct unpacker *fields, struct arena *arena,
     const uint64_t count = u.count;
     if (count == 0) return unpack_is_complete(&u) ? 1 : 0;
     const uint64_t form = unpack_u64(&u, 2);
-    if (form == 2 && count >= 2 && count % 2 == 0 && count / 2 <= HEADER_COLUMNS_MAX)
+    if (form == 2 && count >= 2 && count / 2 <= HEADER_COLUMNS_MAX)
         return decode_row_layout(&u, count - 2, arena, &out->layout);
     out->layout = before;
     return form == 1 && unpack_is_complete(&u) && before != NULL ? 1 : 0;

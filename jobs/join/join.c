@@ -100,7 +100,11 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
     if (read_key_types(j, args) != 0 || read_side_options(j, args, JOIN_SIDE_LEFT) != 0 ||
         read_side_options(j, args, JOIN_SIDE_RIGHT) != 0)
         return glint_error(j->g)->code;
+    const bool typed = j->keep_types && j->tables[JOIN_SIDE_LEFT].csv == FIELDS_COLUMNS &&
+                       j->tables[JOIN_SIDE_RIGHT].csv == FIELDS_COLUMNS &&
+                       row_output_keeps_types(args);
     for (int side = 0; side < JOIN_SIDES; side++) {
+        j->tables[side].typed = typed;
         j->tables[side].lines = table_source(&j->tables[side]);
         if (read_key_columns(j, args, (enum join_side)side) != 0 ||
             where_option(&j->tables[side], args, wheres[side]) != 0)
@@ -161,9 +165,16 @@ static struct fields fields_of_key_column(const struct join *j, enum join_side s
                            .nulls = t->nulls};
 }
 
-/* Nulls for all columns that the first line of a side has, in place of a row. */
+/* Nulls for all columns that the first line of a side has, in place of a row; of typed rows their
+ * types. */
 static void add_missing_row_arg(struct glint_args *args, const char *name, const struct table *t)
 {
+    const struct glint_slice types =
+        t->typed ? glint_row_types(t->lines) : (struct glint_slice){NULL, 0};
+    if (types.size > 0) {
+        glint_args_bytes(args, name, types.data, types.size);
+        return;
+    }
     const struct glint_slice null = nulls_in_rows(&t->nulls);
     const uint32_t columns = t->csv == FIELDS_JSON ? 1 : columns_count(t);
     const uint64_t size = columns * (null.size + 1) - 1;
@@ -183,7 +194,7 @@ struct glint_args *join_function_args(const struct join *j, enum join_side side)
     const struct table *left = &j->tables[JOIN_SIDE_LEFT];
     const struct fields fields = fields_of_key_column(j, side);
     struct glint_args *args = glint_args(j->g);
-    if (j->keys[side].count == 1)
+    if (j->keys[side].count == 1 && !left->typed)
         fields_args(args, &fields);
     else
         columns_args(args, &j->tables[side], &j->keys[side]);
@@ -193,6 +204,7 @@ struct glint_args *join_function_args(const struct join *j, enum join_side side)
     glint_args_i64(args, "side", side);
     glint_args_i64(args, "out_delimiter", left->delimiter);
     glint_args_i64(args, "json", left->csv == FIELDS_JSON);
+    glint_args_i64(args, "typed", left->typed);
     add_missing_row_arg(args, "left_missing", left);
     add_missing_row_arg(args, "right_missing", &j->tables[JOIN_SIDE_RIGHT]);
     return args;
@@ -418,6 +430,7 @@ static uint64_t broadcast_limit(struct glint *g, const struct glint_job_args *ar
 static int join_run(struct glint *g, const struct glint_job_args *args)
 {
     struct join j = {.g = g,
+                     .keep_types = true,
                      .tables = {{.paths = args->positional[0]}, {.paths = args->positional[1]}}};
     const uint64_t limit = broadcast_limit(g, args);
     const double p = glint_job_f64(g, args, "p");

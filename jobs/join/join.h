@@ -20,6 +20,8 @@
 #include "jobs/rows/fields.h"
 #include "jobs/rows/row_output.h"
 
+#include <assert.h>
+
 enum join_type { JOIN_INNER, JOIN_LEFT, JOIN_RIGHT, JOIN_FULL, JOIN_SEMI, JOIN_ANTI, JOIN_TYPES };
 enum join_method { JOIN_SHUFFLE, JOIN_BROADCAST, JOIN_BLOOM, JOIN_AUTO, JOIN_METHODS };
 enum join_side { JOIN_SIDE_LEFT, JOIN_SIDE_RIGHT, JOIN_SIDES };
@@ -64,6 +66,7 @@ struct join {
     struct columns keys[JOIN_SIDES];
     uint8_t kinds[JOIN_SIDES][COLUMNS_MAX]; /* enum join_key_kind, of the key columns */
     bool ints;                              /* --left-key int: the keys are integers */
+    bool keep_types; /* rows may be typed: the tables of both sides are then */
     enum join_side build;
 };
 
@@ -133,8 +136,9 @@ struct glint_rdd *join_by_broadcast(const struct join *j);
 
 struct join_rows {
     struct fields fields;         /* one key column, as text */
-    struct columns_reader reader; /* several */
+    struct columns_reader reader; /* several, or of typed rows */
     uint32_t key_columns;
+    bool by_columns; /* `reader` is used */
     uint8_t key_delimiter;
     uint8_t kinds[COLUMNS_MAX]; /* enum join_key_kind */
     bool values;             /* not all key columns are text */
@@ -154,6 +158,7 @@ struct join_rows {
     uint32_t built_start[FIELDS_ROWS_MAX], built_end[FIELDS_ROWS_MAX];
     uint8_t delimiter;                      /* of the output: the left side's */
     bool json;                              /* rows are lines of JSON, and so is the output */
+    bool typed;                             /* the rows of both sides */
     struct glint_slice missing[JOIN_SIDES]; /* in place of a row of this side: nulls */
     uint8_t *out;                           /* buffer of join_rows_emit */
     uint64_t out_capacity;
@@ -178,6 +183,12 @@ static inline struct glint_slice join_rows_line(const struct join_rows *r, uint3
 /* Makes the keys of the rows whose lines, and key if there is one column, were found. Returns 0 or
  * a code. */
 int join_keys_make(struct join_rows *r, struct glint_task *task);
+/* The number of the only key column. */
+static inline uint32_t join_key_column(const struct join_rows *r)
+{
+    assert(r->key_columns == 1);
+    return r->by_columns ? r->reader.columns.number[0] : r->fields.key_column;
+}
 /* The keys as a column of a batch. */
 struct glint_column join_rows_keys(const struct join_rows *r);
 /* The lines as a column of a batch. */

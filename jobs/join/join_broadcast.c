@@ -86,7 +86,7 @@ static int probe_init(struct glint_task *task, void *state)
     const int e = broadcast_probe_init(task, s);
     const struct join_rows *r = &s->rows;
     if (e == 0 && r->key_columns == 1 && !r->values && !join_keeps_unmatched(r->type, r->side))
-        glint_skip_rows(task, r->fields.key_column, keep_matched_rows);
+        glint_skip_rows(task, join_key_column(r), keep_matched_rows);
     return e;
 }
 

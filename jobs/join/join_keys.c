@@ -8,6 +8,7 @@
  *             so that the key equals none of the other side
  *
  * Rows whose key is null are left out unless unmatched rows of the side are in the output. */
+#include "engine/input/typed_row.h"
 #include "jobs/join/join.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/numbers.h"
@@ -106,8 +107,8 @@ static int set_bad_key_error(const struct join_rows *r, struct glint_task *task,
                              struct glint_slice line, uint32_t i, struct glint_slice field,
                              const char *problem)
 {
-    return r->key_columns == 1 ? fields_bad_key(&r->fields, task, line, field, problem)
-                               : columns_bad_value(&r->reader, task, line, i, field, problem);
+    return r->by_columns ? columns_bad_value(&r->reader, task, line, i, field, problem)
+                         : fields_bad_key(&r->fields, task, line, field, problem);
 }
 
 /* Writes a key of fields that are not null. Returns 1 with *out_size set, 0 if the row was bad and
@@ -175,7 +176,7 @@ static int build_keys_of_rows(struct join_rows *r, struct glint_task *task)
         struct glint_slice line = lines->start != NULL
                                       ? join_rows_line(r, row)
                                       : (struct glint_slice){lines->base, lines->size};
-        if (r->key_columns > 1)
+        if (r->by_columns)
             e = columns_find(&r->reader, task, line, fields);
         else
             fields[0] = join_rows_key(r, row);
@@ -201,7 +202,32 @@ static bool has_null_key(const struct join_rows *r)
     return false;
 }
 
+/* Finds the keys of one text column in typed rows. Returns false if they have to be made: the
+ * column has other values, or nulls. */
+static bool find_typed_keys(struct join_rows *r)
+{
+    const uint32_t column = r->reader.columns.number[0];
+    const struct typed_form *const f = r->reader.typed;
+    const uint8_t *const base = r->lines->value.base;
+    assert(r->by_columns);
+    if (r->key_columns > 1 || r->values || f == NULL || column >= f->count) return false;
+    if (f->columns[column].size > 0) return false;
+    for (uint32_t row = 0; row < r->rows; row++) {
+        const uint8_t *const line = base + r->line_start[row];
+        if (typed_row_is_null(line, column)) return false;
+        const struct glint_slice key = typed_row_value(f, line, column);
+        r->built_start[row] = (uint32_t)(key.data - base);
+        r->built_end[row] = r->built_start[row] + (uint32_t)key.size;
+    }
+    r->key_base = base;
+    r->key_size = r->lines->value.size;
+    r->key_start = r->built_start;
+    r->key_end = r->built_end;
+    return true;
+}
+
 int join_keys_make(struct join_rows *r, struct glint_task *task)
 {
-    return r->key_columns > 1 || r->values || has_null_key(r) ? build_keys_of_rows(r, task) : 0;
+    if (r->by_columns) return find_typed_keys(r) ? 0 : build_keys_of_rows(r, task);
+    return r->values || has_null_key(r) ? build_keys_of_rows(r, task) : 0;
 }

@@ -77,7 +77,8 @@ static int save_named_lines(const struct join *j, struct glint_rdd *lines,
                             const struct glint_job_args *args, const char *path)
 {
     const struct table *left = &j->tables[JOIN_SIDE_LEFT], *right = &j->tables[JOIN_SIDE_RIGHT];
-    struct glint_slice names[JOIN_SIDES] = {glint_first_line(left->lines), {NULL, 0}};
+    const struct glint_slice none = {NULL, 0};
+    struct glint_slice names[JOIN_SIDES] = {glint_first_line(left->lines), none};
     if (join_has_pairs(j->type)) names[JOIN_SIDE_RIGHT] = glint_first_line(right->lines);
     if (glint_error(j->g)->code != GLINT_OK) return glint_error(j->g)->code;
     const struct glint_slice l = names[JOIN_SIDE_LEFT], r = names[JOIN_SIDE_RIGHT];
@@ -99,6 +100,8 @@ static int save_named_lines(const struct join *j, struct glint_rdd *lines,
         const struct row_output_columns columns = {
             .names = {text, size},
             .types = types,
+            .row_types = {left->typed ? glint_row_types(left->lines) : none,
+                          left->typed && r.data != NULL ? glint_row_types(right->lines) : none},
             .named = true,
             .rename = "give it another name first: glint submit select --columns 'NAME AS OTHER'"};
         row_output_save_columns(lines, left->lines, args, path, &columns);

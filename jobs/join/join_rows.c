@@ -1,28 +1,48 @@
 /* The rows of one side, a batch at a time: with their keys into the shuffle, filtered or not. */
 #include "engine/batch.h"
+#include "engine/input/typed_row.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/join/join.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* One key column is found by a scan, several are searched row by row. */
+/* In place of a typed row: nulls. Returns 0 or a code. */
+static int make_missing_row(struct glint_task *task, const char *types_arg, struct glint_slice *out)
+{
+    struct glint_slice types;
+    const int e = glint_arg_slice(task, types_arg, &types);
+    const struct typed_form *form = e == 0 ? typed_form_read(task, types) : NULL;
+    if (form == NULL) return e != 0 ? e : GLINT_E_PROTOCOL;
+    uint8_t *const row = glint_scratch(task, form->texts_at);
+    if (row == NULL) return GLINT_E_NO_MEMORY;
+    memset(row, 0, form->texts_at);
+    for (uint32_t i = 0; i < form->count; i++) typed_row_set_null(row, i);
+    *out = (struct glint_slice){row, form->texts_at};
+    return 0;
+}
+
+/* One key column is found by a scan; several, and those of typed rows, are searched row by row. */
 static int open_key_columns(struct glint_task *task, struct join_rows *r)
 {
     struct fields *f = &r->fields;
-    int e = r->key_columns == 1 ? fields_open(task, f, true) : columns_open(task, &r->reader);
+    int e = r->by_columns ? columns_open(task, &r->reader) : fields_open(task, f, true);
+    if (e == 0 && r->typed) e = make_missing_row(task, "left_missing", &r->missing[JOIN_SIDE_LEFT]);
+    if (e == 0 && r->typed)
+        e = make_missing_row(task, "right_missing", &r->missing[JOIN_SIDE_RIGHT]);
     if (e != 0) return e;
-    r->key_delimiter = r->key_columns == 1 ? f->delimiter : r->reader.delimiter;
-    r->null = r->key_columns == 1 ? f->null : r->reader.null;
-    if (r->key_columns == 1 ? f->key == FIELDS_TEXT && f->key_column == f->id_column
-                            : r->key_columns == r->reader.columns.count)
+    r->key_delimiter = r->by_columns ? r->reader.delimiter : f->delimiter;
+    r->null = r->by_columns ? r->reader.null : f->null;
+    if (r->by_columns
+            ? r->key_columns == r->reader.columns.count && (r->reader.typed != NULL) == r->typed
+            : f->key == FIELDS_TEXT && f->key_column == f->id_column)
         return 0;
     return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a join's columns are out of range");
 }
 
 int join_rows_open(struct glint_task *task, struct join_rows *r)
 {
-    int64_t type, side, delimiter, json, columns;
+    int64_t type, side, delimiter, json, columns, typed;
     struct glint_slice kinds;
     int e = glint_arg_i64(task, "key_columns", &columns);
     if (e == 0) e = glint_arg_slice(task, "kinds", &kinds);
@@ -30,6 +50,7 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
     if (e == 0) e = glint_arg_i64(task, "side", &side);
     if (e == 0) e = glint_arg_i64(task, "out_delimiter", &delimiter);
     if (e == 0) e = glint_arg_i64(task, "json", &json);
+    if (e == 0) e = glint_arg_i64(task, "typed", &typed);
     if (e == 0) e = glint_arg_slice(task, "left_missing", &r->missing[JOIN_SIDE_LEFT]);
     if (e == 0) e = glint_arg_slice(task, "right_missing", &r->missing[JOIN_SIDE_RIGHT]);
     if (e != 0) return e;
@@ -49,6 +70,8 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
     r->side = (enum join_side)side;
     r->delimiter = (uint8_t)delimiter;
     r->json = json != 0;
+    r->typed = typed != 0;
+    r->by_columns = r->typed || r->key_columns > 1;
     r->keep_nulls = join_keeps_unmatched(r->type, r->side);
     return open_key_columns(task, r);
 }
@@ -85,7 +108,7 @@ int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct g
     const struct glint_column *c = &lines->value;
     r->lines = lines;
     r->rows = lines->rows;
-    int e = r->key_columns == 1 ? parse_join_key(r, task) : 0;
+    int e = r->by_columns ? 0 : parse_join_key(r, task);
     if (e != 0) return e;
     assert(r->rows <= lines->rows && lines->rows <= FIELDS_ROWS_MAX);
     if (c->start == NULL) {
@@ -175,12 +198,12 @@ int join_rows_emit(struct join_rows *r, struct glint_task *task, struct glint_sl
     const struct glint_slice left = r->side == JOIN_SIDE_LEFT ? own : other;
     const struct glint_slice right = r->side == JOIN_SIDE_LEFT ? other : own;
     if (r->json) return emit_json_pair(r, task, left, right, out);
-    const uint64_t size = left.size + 1 + right.size;
+    const uint64_t gap = !r->typed, size = left.size + gap + right.size;
     int e = reserve_joined_line(r, task, size);
     if (e != 0) return e;
     memcpy(r->out, left.data, left.size);
-    r->out[left.size] = r->delimiter;
-    memcpy(r->out + left.size + 1, right.data, right.size);
+    if (gap > 0) r->out[left.size] = r->delimiter;
+    memcpy(r->out + left.size + gap, right.data, right.size);
     struct glint_record record = {.value.bytes = {r->out, size}};
     glint_emit(out, &record);
     return 0;
@@ -280,7 +303,7 @@ static int join_side_open(struct glint_task *task, void *state)
     s->probed = glint_counter(task, JOIN_ROWS_PROBED);
     s->filtered_out = glint_counter(task, JOIN_ROWS_FILTERED);
     if (s->rows.key_columns == 1 && !s->rows.values && !s->rows.keep_nulls)
-        glint_skip_rows(task, s->rows.fields.key_column, keep_filtered_rows);
+        glint_skip_rows(task, join_key_column(&s->rows), keep_filtered_rows);
     return s->probed >= 0 && s->filtered_out >= 0 ? 0 : GLINT_E_NO_MEMORY;
 }
 

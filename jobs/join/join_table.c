@@ -25,7 +25,7 @@ static uint64_t slot_count_for(uint64_t rows)
 static uint64_t join_table_block_bytes(uint64_t rows, uint64_t bytes)
 {
     return sizeof(struct head) + rows * sizeof(struct join_table_row) +
-           slot_count_for(rows) * sizeof(uint32_t) + bytes;
+           slot_count_for(rows) * sizeof(uint64_t) + bytes;
 }
 
 uint32_t join_table_hash(struct glint_slice key)
@@ -86,24 +86,36 @@ int join_table_add(struct join_table_rows *t, struct glint_slice key, struct gli
     return 0;
 }
 
-static bool has_key(const struct join_table *t, uint32_t row, struct glint_slice key, uint32_t hash)
+static uint64_t make_slot(uint32_t hash, uint32_t row)
 {
-    const struct join_table_row *r = &t->rows[row];
-    return r->hash == hash && r->key_size == key.size &&
-           memcmp(t->bytes + r->at, key.data, key.size) == 0;
+    return (uint64_t)hash << 32 | (row + 1);
+}
+
+static uint32_t row_of_slot(uint64_t slot)
+{
+    assert((uint32_t)slot > 0);
+    return (uint32_t)slot - 1;
+}
+
+static bool has_key(const struct join_table *t, uint64_t slot, struct glint_slice key,
+                    uint32_t hash)
+{
+    if (slot >> 32 != hash) return false;
+    const struct join_table_row *r = &t->rows[row_of_slot(slot)];
+    return r->key_size == key.size && memcmp(t->bytes + r->at, key.data, key.size) == 0;
 }
 
 /* Links the last row first, so that a chain begins with the first row. */
 static void link_rows_by_hash(const struct join_table *t, struct join_table_row *rows,
-                              uint32_t *slots)
+                              uint64_t *slots)
 {
     for (uint32_t i = t->count; i-- > 0;) {
         const struct glint_slice key = {t->bytes + rows[i].at, rows[i].key_size};
         uint32_t slot = rows[i].hash & t->mask;
-        while (slots[slot] != 0 && !has_key(t, slots[slot] - 1, key, rows[i].hash))
+        while (slots[slot] != 0 && !has_key(t, slots[slot], key, rows[i].hash))
             slot = (slot + 1) & t->mask;
-        rows[i].next = slots[slot];
-        slots[slot] = i + 1;
+        rows[i].next = (uint32_t)slots[slot];
+        slots[slot] = make_slot(rows[i].hash, i);
     }
 }
 
@@ -115,7 +127,7 @@ struct glint_broadcast *join_table_broadcast(struct join_table_rows *t)
     uint8_t *block = glint_alloc(t->g, size);
     if (block == NULL) return NULL;
     struct join_table_row *rows = (void *)(block + sizeof head);
-    uint32_t *slots = (void *)(rows + head.rows);
+    uint64_t *slots = (void *)(rows + head.rows);
     uint8_t *bytes = (uint8_t *)(slots + head.slots);
     memcpy(block, &head, sizeof head);
     if (t->count > 0) memcpy(rows, t->rows, t->count * sizeof *rows);
@@ -157,6 +169,6 @@ int join_table_open(struct glint_task *task, struct glint_slice block, struct jo
 uint32_t join_table_find(const struct join_table *t, struct glint_slice key, uint32_t hash)
 {
     for (uint32_t slot = hash & t->mask; t->slots[slot] != 0; slot = (slot + 1) & t->mask)
-        if (has_key(t, t->slots[slot] - 1, key, hash)) return t->slots[slot];
+        if (has_key(t, t->slots[slot], key, hash)) return (uint32_t)t->slots[slot];
     return 0;
 }

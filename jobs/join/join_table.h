@@ -2,7 +2,8 @@
  *
  *     head | rows[count] | slots[mask + 1] | bytes: of each row its key, then its line
  *
- * Rows of one key are a linked list, in the order of insertion; a slot refers to the first one.
+ * Rows of one key are a linked list, in the order of insertion; a slot refers to the first one. It
+ * has the hash, too: a key that is not in the table is mostly found missing without its row.
  * Driver and executors are the same build, so the block is in native layout. */
 #ifndef GLINT_JOBS_JOIN_JOIN_TABLE_H
 #define GLINT_JOBS_JOIN_JOIN_TABLE_H
@@ -36,7 +37,7 @@ void join_table_fini(struct join_table_rows *t);
 
 struct join_table {
     const struct join_table_row *rows;
-    const uint32_t *slots;
+    const uint64_t *slots; /* the hash of a key, and below it its first row + 1; 0: empty */
     const uint8_t *bytes;
     uint32_t count, mask;
 };

@@ -3,8 +3,10 @@
 
 #include "engine/base/text.h"
 #include "engine/input/json_line.h"
+#include "engine/input/typed_row.h"
 #include "engine/limits.h"
 #include "jobs/rows/fields_quotes.h"
+#include "jobs/rows/row_output.h"
 #include "jobs/rows/where.h"
 
 #include <assert.h>
@@ -74,12 +76,11 @@ static int unknown_name(struct table *t, const char *option, const char *letters
 {
     char names[HEADER_NAMES_BYTES], after_colon[LETTERS_HINT_BYTES];
     const bool colon = letters[0] != '\0' && memchr(name.data, ':', name.size) != NULL;
-    const char *hint = colon ? letters_hint(letters, after_colon)
-                       : t->csv == FIELDS_COLUMNS
-                           ? "use one of these names, or the number of the column"
-                       : t->header
-                           ? "see --delimiter, or use the number of the column"
-                           : "use a number, from 1, or --header and a name of the first line";
+    const char *hint =
+        colon                      ? letters_hint(letters, after_colon)
+        : t->csv == FIELDS_COLUMNS ? "use one of these names, or the number of the column"
+        : t->header                ? "see --delimiter, or use the number of the column"
+                    : "use a number, from 1, or --header and a name of the first line";
     if (!t->header)
         return glint_abort(t->g, GLINT_E_BAD_VALUE, hint,
                            "--%s: \"%.*s\" is not the number of a column", option, (int)name.size,
@@ -96,8 +97,8 @@ static int unknown_name(struct table *t, const char *option, const char *letters
 
 /* ---- Options */
 
-int table_open(struct glint *g, const struct glint_job_args *args, const char *paths,
-               struct table *out)
+int table_open_typed(struct glint *g, const struct glint_job_args *args, const char *paths,
+                     bool typed, struct table *out)
 {
     *out = (struct table){.g = g, .paths = paths};
     if (fields_delimiter(g, args, "delimiter", paths, &out->delimiter, &out->csv) != 0 ||
@@ -106,7 +107,15 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
     out->header = out->csv == FIELDS_COLUMNS || glint_job_option(args, "header") != NULL;
     nulls_missing_option(g, args, out->csv, &out->nulls);
     out->lines = table_source(out);
+    if (typed) row_output_type_rows(out->lines, args);
+    out->typed = glint_row_types(out->lines).size > 0;
     return where_option(out, args, "where");
+}
+
+int table_open(struct glint *g, const struct glint_job_args *args, const char *paths,
+               struct table *out)
+{
+    return table_open_typed(g, args, paths, false, out);
 }
 
 void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t delimiter,
@@ -174,6 +183,7 @@ struct glint_rdd *table_source(const struct table *t)
     struct glint_rdd *lines = fields_source(glint_text_file(t->g, t->paths), t->csv, t->header);
     columns_match(lines, t->names, t->delimiter, t->uses, t->use_count);
     if (t->json_count > 0) lines = glint_with_json_lines(lines, t->json_paths, t->json_count);
+    if (t->typed) glint_type_rows(lines);
     if (t->key_count > 0) glint_key_columns(lines, t->keys, t->key_count);
     return nulls_source(lines, &t->nulls);
 }
@@ -489,6 +499,9 @@ void columns_args(struct glint_args *args, const struct table *t, const struct c
     for (uint32_t i = 0; i < c->count; i++) columns_label_of(t, c->number[i], labels[i]);
     glint_args_bytes(args, "labels", labels, c->count * sizeof labels[0]);
     parts_args(args, t);
+    const struct glint_slice types =
+        t->typed ? glint_row_types(t->lines) : (struct glint_slice){NULL, 0};
+    glint_args_bytes(args, "types", types.data, types.size);
 }
 
 /* ---- Task */
@@ -515,6 +528,12 @@ struct columns_parts {
     uint8_t *bytes;                              /* of texts with escapes */
     uint64_t capacity;
 };
+
+bool columns_has_part(const struct columns_reader *r, uint32_t i)
+{
+    assert(i < r->columns.count);
+    return r->parts != NULL && r->parts->paths[i] != NULL;
+}
 
 /* Reads a pointer. Returns NULL with the task's error set when out of memory. */
 static const struct json_paths *read_part_path(struct glint_task *task, const char *pointer)
@@ -571,6 +590,19 @@ static int open_parts(struct glint_task *task, struct columns_reader *r, struct 
     return 0;
 }
 
+/* Reads the types of rows, if they are typed. Returns 0 or a code. */
+static int open_types(struct glint_task *task, struct columns_reader *r)
+{
+    struct glint_slice types;
+    int e = glint_arg_slice(task, "types", &types);
+    r->typed = NULL;
+    if (e != 0 || types.size == 0) return e;
+    r->typed = typed_form_read(task, types);
+    r->numbers = glint_scratch(task, COLUMNS_MAX * ARROW_NUMBER_TEXT_MAX);
+    if (r->typed == NULL) return GLINT_E_PROTOCOL;
+    return r->numbers != NULL ? 0 : GLINT_E_NO_MEMORY;
+}
+
 int columns_open(struct glint_task *task, struct columns_reader *r)
 {
     struct glint_slice numbers, letters, labels, parts;
@@ -597,6 +629,7 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
         memcpy(c->letters, letters.data, letters.size);
     }
     e = open_parts(task, r, parts);
+    if (e == 0) e = open_types(task, r);
     if (e != 0) return e;
     for (uint32_t i = 0; i < c->count; i++) {
         r->labels[i] = (const char *)labels.data + (size_t)i * COLUMN_LABEL_BYTES;
@@ -695,9 +728,28 @@ static inline const uint8_t *next_field_end(struct field_scan *s)
     return at < s->end ? at : s->end;
 }
 
+/* Of a typed row, numbers are texts until the next call. */
+static int find_typed_columns(const struct columns_reader *r, struct glint_task *task,
+                              struct glint_slice row, struct glint_slice *out)
+{
+    assert(r->columns.count <= COLUMNS_MAX);
+    for (uint32_t i = 0; i < r->columns.count; i++) {
+        const uint32_t want = r->columns.number[i];
+        if (want >= r->typed->count)
+            return columns_bad_value(r, task, row, i, (struct glint_slice){NULL, 0},
+                                     "a column is missing");
+        out[i] = r->null;
+        if (!typed_row_is_null(row.data, want))
+            out[i] = typed_row_text(r->typed, row.data, want,
+                                    r->numbers + (uint64_t)i * ARROW_NUMBER_TEXT_MAX);
+    }
+    return r->parts != NULL ? find_part_values(r, task, row, out) : 1;
+}
+
 int columns_find(const struct columns_reader *r, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *out)
 {
+    if (r->typed != NULL) return find_typed_columns(r, task, row, out);
     const uint8_t *at = row.data, *const end = row.data + row.size;
     const uint8_t *stop = NULL; /* where the field at `at` ends; NULL: not searched yet */
     uint32_t column = 0;

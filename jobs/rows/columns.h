@@ -6,6 +6,8 @@
 
 #include "jobs/rows/fields.h"
 
+struct typed_form;
+
 enum { COLUMNS_MAX = 64 };
 /* In place of a column's number: the whole line. */
 #define COLUMNS_LINE UINT32_MAX
@@ -56,12 +58,17 @@ struct table {
     bool some; /* only those are needed */
     uint32_t keys[COLUMNS_MAX]; /* table_key_columns */
     uint32_t key_count;
+    bool typed; /* rows are typed, if the source has types */
 };
 
 /* Creates the source by --header, --csv and --delimiter, and reads --where. Returns 0 or the
  * context's code. */
 int table_open(struct glint *g, const struct glint_job_args *args, const char *paths,
                struct table *out);
+/* The same; rows are `typed` if the output keeps their columns (row_output_type_rows). Functions of
+ * the job must read them by columns_find alone, and no whole lines. */
+int table_open_typed(struct glint *g, const struct glint_job_args *args, const char *paths,
+                     bool typed, struct table *out);
 struct columns;
 /* The job needs no other columns of the rows, which it does not keep: of files of columns no others
  * are read. */
@@ -139,11 +146,13 @@ void columns_args(struct glint_args *args, const struct table *t, const struct c
 struct columns_reader {
     struct columns columns;
     uint8_t delimiter;
-    struct glint_slice null;     /* what a null is in rows (nulls.h) */
-    bool quotes;                 /* a field that begins with a quote is an error */
-    bool skip_empty;             /* empty rows are left out (fields_skip_empty) */
-    uint8_t sorted[COLUMNS_MAX]; /* the columns by ascending number */
-    struct columns_parts *parts; /* of columns; NULL: there are none */
+    struct glint_slice null;        /* what a null is in rows (nulls.h) */
+    bool quotes;                    /* a field that begins with a quote is an error */
+    bool skip_empty;                /* empty rows are left out (fields_skip_empty) */
+    uint8_t sorted[COLUMNS_MAX];    /* the columns by ascending number */
+    struct columns_parts *parts;    /* of columns; NULL: there are none */
+    const struct typed_form *typed; /* of the rows; NULL: they are text */
+    char *numbers;                  /* texts of typed rows' numbers: by column */
     const char *labels[COLUMNS_MAX];
 };
 
@@ -153,6 +162,9 @@ int columns_open(struct glint_task *task, struct columns_reader *r);
  * left out or was bad and skipped, or a code. */
 int columns_find(const struct columns_reader *r, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *out);
+
+/* Whether column i of the reader is a part of one. */
+bool columns_has_part(const struct columns_reader *r, uint32_t i);
 
 /* Reports a field of a row that is no value of its column, as glint_bad_value. */
 int columns_bad_value(const struct columns_reader *r, struct glint_task *task,

@@ -151,6 +151,7 @@ static int save_named_columns(struct glint_rdd *rows, const struct row_output_co
     int r = columns != NULL && text != NULL ? name_columns(g, output, columns, text)
                                             : glint_error(g)->code;
     form.columns = columns;
+    for (int i = 0; i < 2; i++) form.row_types[i] = output->row_types[i];
     if (r == 0) r = save_as_columns(rows, args, paths, &form);
     glint_free(columns);
     glint_free(text);
@@ -222,6 +223,19 @@ bool row_output_is_text(struct glint_rdd *source, const struct glint_job_args *a
     return strcmp(format, "csv") == 0 || strcmp(format, "tsv") == 0;
 }
 
+bool row_output_keeps_types(const struct glint_job_args *args)
+{
+    const char *format = glint_job_option(args, "output-format");
+    const bool columns =
+        format == NULL || strcmp(format, "parquet") == 0 || strcmp(format, "arrow") == 0;
+    return columns && glint_job_option(args, "partition-by") == NULL;
+}
+
+void row_output_type_rows(struct glint_rdd *source, const struct glint_job_args *args)
+{
+    if (row_output_keeps_types(args)) glint_type_rows(source);
+}
+
 int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct glint_job_args *args, const char *path,
                             const struct row_output_columns *columns)
@@ -248,6 +262,7 @@ static int save_rows(struct glint_rdd *rows, struct glint_rdd *source,
     const int r = choose_format(g, source, args, named, &form.format);
     if (r <= 0) return r == 0 ? save_as_text(rows, args, paths) : r;
     form.columns = glint_column_types(source, &form.count);
+    form.row_types[0] = glint_row_types(source);
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
     if (form.count > 0) return save_as_columns(rows, args, paths, &form);
     const struct row_output_columns columns = {

@@ -21,6 +21,11 @@
 
 /* Whether the output is lines of fields, which may begin with a header. */
 bool row_output_is_text(struct glint_rdd *source, const struct glint_job_args *args);
+/* Whether columns of files of columns stay what they are: the rows of a job that only keeps them,
+ * or reads columns of them by columns.h, may be typed. */
+bool row_output_keeps_types(const struct glint_job_args *args);
+/* Makes the rows of a source typed if so. */
+void row_output_type_rows(struct glint_rdd *source, const struct glint_job_args *args);
 /* Saves `rows` in the context's text form, which the options must not contradict. Returns the
  * context's code. */
 int row_output_save_text(struct glint_rdd *rows, const struct glint_job_args *args,
@@ -48,6 +53,7 @@ struct row_output_columns {
     const char *const *types; /* one each, as struct glint_column_type has it */
     bool named;               /* they are names, not fields of a first row without a header */
     const char *rename;       /* the hint if two names are equal */
+    struct glint_slice row_types[2]; /* as struct glint_column_form has them */
 };
 int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct glint_job_args *args, const char *path,

@@ -490,12 +490,12 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
     const char *columns = glint_job_option(args, "columns");
     const bool header = glint_job_option(args, "output-header") != NULL;
     const char *format = glint_job_option(args, "output-format");
-    int r = table_open(g, args, args->positional[0], &p.table);
+    const bool all = columns == NULL && !header;
+    int r = table_open_typed(g, args, args->positional[0], all, &p.table);
     p.json_values = p.table.csv == FIELDS_JSON && format != NULL && strcmp(format, "jsonl") == 0;
     if (r == 0 && header && columns == NULL && (!p.table.header || p.table.csv == FIELDS_JSON))
         r = glint_abort(g, GLINT_E_USAGE, "add --columns",
                         "--output-header without --columns needs --header");
-    const bool all = columns == NULL && !header;
     if (r == 0 && !all) r = parse_select_items(&p, columns != NULL ? columns : "*");
     if (r == 0 && header && p.star && (!p.table.header || p.table.csv == FIELDS_JSON))
         r = glint_abort(g, GLINT_E_USAGE, "add --header, or name the columns",

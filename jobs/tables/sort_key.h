@@ -2,11 +2,21 @@
  *
  *     text     the bytes; 00 is written as 00 FF, and 00 01 follows the last one
  *     number   00 01 for an empty field, or number_key
- *     null     00 00
- *     reverse  the same with all bits inverted
+ *     time     text; before a year with a sign FE and its number of digits, or of a minus 01 and
+ * that number with all bits inverted, and 9 - digit for each null     00 00 reverse  the same with
+ * all bits inverted
  *
  * A key that is only one text column in ascending order is the field itself; but null is empty, and
- * 00 precedes a field that is empty or begins with 00. */
+ * 00 precedes a field that is empty or begins with 00.
+ *
+ * Numbers and times of typed rows (input/typed_row.h) have bytes of one size, without text:
+ *
+ *     value    01, then the number or time with its sign inverted, the highest byte first; of a
+ *              float, bits in the order of the numbers: -0.0 is 0.0, NaN the greatest
+ *     null     00
+ *
+ * A key that is only one such column is the value without 01, and null is empty, or with the order
+ * reversed FF as often as the value has bytes, and once more. */
 #ifndef GLINT_JOBS_TABLES_SORT_KEY_H
 #define GLINT_JOBS_TABLES_SORT_KEY_H
 
@@ -21,10 +31,13 @@ enum { SORT_NUMERIC = 1, SORT_REVERSE = 2, SORT_TEXT = 4, SORT_TIME = 8 };
 
 struct sort_keys {
     struct columns_reader reader;
-    bool plain;      /* one text column in ascending order */
+    bool plain;              /* one text column in ascending order */
+    bool alone;              /* one column, of typed values */
+    bool typed[COLUMNS_MAX]; /* of such values */
     uint32_t groups; /* columns, the first ones, that may be null: set after sort_keys_open */
     uint8_t *bytes;
     uint64_t capacity;
+    uint8_t value[64]; /* the key, with `alone`; with READ_SLACK behind it */
 };
 
 /* By the arguments of columns_args. Returns 0 or a code. */
@@ -34,6 +47,9 @@ int sort_keys_open(struct glint_task *task, struct sort_keys *k);
  * was bad and skipped, or a code. */
 int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_slice row,
                    struct glint_slice *out, bool *out_empty);
+/* Writes the key of a number or time of a typed row, which is not null. Returns its end. */
+struct typed_column;
+uint8_t *sort_key_put_value(uint8_t *at, const struct typed_column *c, const uint8_t *value);
 /* The first `columns` columns, of text in ascending order, of a key that is not plain. */
 struct glint_slice sort_key_head(struct glint_slice key, uint32_t columns);
 

@@ -344,7 +344,8 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
         return glint_abort(g, GLINT_E_BAD_VALUE, "top N INPUT OUTPUT --by COL",
                            "N, \"%s\", is not a number from 1 to %lld", number,
                            (long long)TOP_ROWS_MAX);
-    if (table_open(g, args, paths[0], &table) != 0 ||
+    const bool typed = glint_job_option(args, "by") != NULL; /* else whole lines */
+    if (table_open_typed(g, args, paths[0], typed, &table) != 0 ||
         columns_option(&table, args, "per", "", &columns) != 0)
         return glint_error(g)->code;
     const uint32_t per = columns.count;

@@ -53,6 +53,10 @@ static void check_piece(const struct split_piece *a, const struct split_piece *b
     if (a->format != b->format || a->rows_before != b->rows_before) abort();
     if ((a->layout != NULL) != (a->format != 0) || (a->layout != NULL) != (b->layout != NULL))
         abort();
+    if (a->layout != NULL && a->layout->types.size != b->layout->types.size) abort();
+    if (a->layout != NULL && a->layout->types.size > 0 &&
+        memcmp(a->layout->types.data, b->layout->types.data, a->layout->types.size) != 0)
+        abort();
     if (strcmp(a->path, b->path) != 0 || a->offset != b->offset || a->length != b->length ||
         a->file_size != b->file_size || a->mtime_ns != b->mtime_ns ||
         a->compression != b->compression || a->csv != b->csv || a->header != b->header ||

@@ -73,6 +73,11 @@ static const struct split_piece pieces[] = {
 };
 static const struct row_column row_columns[] = {{0, "id", true}, {3, "a name", false}};
 static const struct row_layout layout = {.fields = 5, .count = 2, .columns = row_columns};
+static const char types[] = "u\0l\0g\0u\0b";
+static const struct row_layout typed_layout = {.fields = 5,
+                                               .count = 2,
+                                               .columns = row_columns,
+                                               .types = {(const uint8_t *)types, sizeof types}};
 static const struct split_piece column_pieces[] = {
     {.path = "a.parquet",
      .offset = 2,
@@ -112,11 +117,30 @@ Test(split_wire, pieces_of_files_of_columns_round_trip)
     arena_fini(&arena);
 }
 
+Test(split_wire, types_of_layouts_round_trip)
+{
+    struct split_piece piece = column_pieces[0];
+    struct buffer bytes = {NULL, 0, 0};
+    struct arena arena = {NULL, NULL, 0};
+    struct split got;
+    piece.layout = &typed_layout;
+    cr_assert(split_encode(&(struct split){&piece, 1}, &bytes));
+    cr_assert_eq(split_decode((struct glint_slice){bytes.data, bytes.size}, &arena, &got, &error),
+                 0);
+    const struct row_layout *l = got.pieces[0].layout;
+    cr_assert(l->count == 2 && l->types.size == sizeof types);
+    cr_expect_arr_eq(l->types.data, types, sizeof types);
+    cr_expect_str_eq(l->columns[1].name, "a name");
+    buffer_fini(&bytes);
+    arena_fini(&arena);
+}
+
 Test(split_wire, layouts_that_are_no_layouts_are_rejected)
 {
     const struct row_column falling[] = {{3, "a", false}, {0, "b", false}},
                             beyond[] = {{5, "a", false}};
-    const struct row_layout wrong[] = {{5, 2, falling}, {5, 1, beyond}};
+    const struct row_layout wrong[] = {{.fields = 5, .count = 2, .columns = falling},
+                                       {.fields = 5, .count = 1, .columns = beyond}};
     for (unsigned i = 0; i < 2; i++) {
         struct split_piece piece = column_pieces[0];
         struct buffer bytes = {NULL, 0, 0};
