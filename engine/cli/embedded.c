@@ -9,7 +9,6 @@
 #include "engine/cli/web.h"
 #include "engine/driver/driver.h"
 #include "engine/plan/context_config.h"
-#include "engine/plan/progress.h"
 
 #include <assert.h>
 #include <string.h>
