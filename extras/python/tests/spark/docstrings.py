@@ -42,7 +42,7 @@ EXCEPTIONS = {
     "RDD.withResources": "there are no resource profiles",
     "SparkContext.setJobGroup": "only the thread that created a context may use it",
     "SparkContext.addJobTag": "only the thread that created a context may use it",
-    "SparkContext.uiWebUrl": "contexts in Python have no page",
+    "SparkContext.uiWebUrl": "the page is off unless spark.ui.enabled is true",
 }
 
 
