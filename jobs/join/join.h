@@ -139,10 +139,10 @@ struct join_rows {
     struct columns_reader reader; /* several, or of typed rows */
     uint32_t key_columns;
     bool by_columns; /* `reader` is used */
-    uint8_t key_delimiter;
     uint8_t kinds[COLUMNS_MAX]; /* enum join_key_kind */
     bool values;             /* not all key columns are text */
     bool keep_nulls;         /* rows whose key is null are rows */
+    bool has_null_keys;      /* of either side */
     struct glint_slice null; /* what a null is in rows (nulls.h) */
     enum join_type type;
     enum join_side side;
@@ -175,11 +175,19 @@ static inline struct glint_slice join_rows_key(const struct join_rows *r, uint32
     return (struct glint_slice){r->key_base + r->key_start[row],
                                 r->key_end[row] - r->key_start[row]};
 }
+/* Whether a key of one text column is not as it is (join_keys.c). */
+static inline bool join_key_is_special(const struct join_rows *r, struct glint_slice key)
+{
+    return r->has_null_keys && key.size > 0 && key.data[0] == 0;
+}
 static inline struct glint_slice join_rows_line(const struct join_rows *r, uint32_t row)
 {
     return (struct glint_slice){r->lines->value.base + r->line_start[row],
                                 r->line_end[row] - r->line_start[row]};
 }
+/* Keeps rows whose keys, which these values are, have to be made before they are looked up. */
+void join_keep_special_keys(const struct join_rows *r, const struct glint_column *values,
+                            uint32_t rows, uint8_t *keep);
 /* Makes the keys of the rows whose lines, and key if there is one column, were found. Returns 0 or
  * a code. */
 int join_keys_make(struct join_rows *r, struct glint_task *task);

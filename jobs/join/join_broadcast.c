@@ -75,6 +75,7 @@ static int keep_matched_rows(struct glint_task *task, void *state,
     assert(rows <= FIELDS_ROWS_MAX);
     find_keys(s, values, rows);
     memcpy(keep, s->matched, rows);
+    join_keep_special_keys(&s->rows, values, rows, keep);
     return 0;
 }
 

@@ -1,11 +1,12 @@
 /* The keys of a batch of rows, as bytes:
  *
- *     text    the fields, with delimiters between them; a single one stays where it is
+ *     text    a single one as it is, and where it is; of several, 00 is 00 ff, and 00 00 ends each
+ *             but the last one, whatever the delimiter of the side is
  *     values  of each integer 8 bytes whose bytewise order is that of the numbers; the bytes of
  *             number_key; 01 and a double; 01, seconds and nanoseconds. A value ends where its
- *             bytes say so: delimiters are around texts
- *     null    if any field is null: more delimiters than any key has, one more on the right side,
- *             so that the key equals none of the other side
+ *             bytes say so
+ *     null    if any field is null: 00 01 on the left side, 00 02 on the right. Where such keys are,
+ *             in outer joins, other keys that begin with 00 have one more 00 before it
  *
  * Rows whose key is null are left out unless unmatched rows of the side are in the output. */
 #include "engine/input/typed_row.h"
@@ -18,7 +19,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { INT_BYTES = 8, SHORT_DIGITS = 9, VALUE_BYTES_MAX = NUMBER_KEY_MAX, VALUE_MARK = 1 };
+enum {
+    INT_BYTES = 8,
+    SHORT_DIGITS = 9,
+    VALUE_BYTES_MAX = NUMBER_KEY_MAX, /* also what ends a text */
+    VALUE_MARK = 1,
+    NULL_KEY_BYTES = 2
+};
 static_assert(VALUE_BYTES_MAX >= 1 + sizeof(int64_t) + sizeof(int32_t), "a time fits");
 
 /* Room for `size` more bytes after the keys, and slack for filters. Returns 0 or a code. */
@@ -111,6 +118,18 @@ static int set_bad_key_error(const struct join_rows *r, struct glint_task *task,
                          : fields_bad_key(&r->fields, task, line, field, problem);
 }
 
+/* Writes one of several texts of a key, at most twice its size and two bytes. */
+static uint8_t *put_text(struct glint_slice text, bool last, uint8_t *at)
+{
+    for (uint64_t i = 0; i < text.size; i++) {
+        *at++ = text.data[i];
+        if (text.data[i] == 0) *at++ = 0xff;
+    }
+    if (last) return at;
+    at[0] = at[1] = 0;
+    return at + 2;
+}
+
 /* Writes a key of fields that are not null. Returns 1 with *out_size set, 0 if the row was bad and
  * skipped, or a code. */
 static int put_key_fields(const struct join_rows *r, struct glint_task *task,
@@ -120,15 +139,21 @@ static int put_key_fields(const struct join_rows *r, struct glint_task *task,
     uint8_t *at = out;
     for (uint32_t i = 0; i < r->key_columns; i++) {
         const enum join_key_kind kind = (enum join_key_kind)r->kinds[i];
-        if (i > 0 && (kind == JOIN_KEY_TEXT || r->kinds[i - 1] == JOIN_KEY_TEXT))
-            *at++ = r->key_delimiter;
         if (kind != JOIN_KEY_TEXT) {
             const char *problem = put_value_key(kind, fields[i], &at);
             if (problem != NULL) return set_bad_key_error(r, task, line, i, fields[i], problem);
             continue;
         }
+        if (r->key_columns > 1) {
+            at = put_text(fields[i], i + 1 == r->key_columns, at);
+            continue;
+        }
         if (fields[i].size > 0) memcpy(at, fields[i].data, fields[i].size);
         at += fields[i].size;
+    }
+    if (r->has_null_keys && at > out && *out == 0) {
+        memmove(out + 1, out, (size_t)(at - out));
+        at++;
     }
     *out_size = (uint64_t)(at - out);
     return 1;
@@ -138,19 +163,21 @@ static int put_key_fields(const struct join_rows *r, struct glint_task *task,
 static int put_join_key(struct join_rows *r, struct glint_task *task, struct glint_slice line,
                         const struct glint_slice *fields, uint32_t at)
 {
-    uint64_t size = r->key_columns + JOIN_SIDES;
+    uint64_t size = NULL_KEY_BYTES;
     bool null = false;
     for (uint32_t i = 0; i < r->key_columns; i++) {
         null |= nulls_is(r->null, fields[i]);
-        size += fields[i].size + VALUE_BYTES_MAX;
+        size += 2 * fields[i].size + VALUE_BYTES_MAX;
     }
     if (null && !r->keep_nulls) return 0;
     int e = reserve_key(r, task, size);
     if (e != 0) return e;
     uint8_t *const out = r->built + r->built_size;
     if (null) {
-        size = r->key_columns + (uint64_t)r->side;
-        memset(out, r->key_delimiter, size);
+        assert(r->has_null_keys);
+        size = NULL_KEY_BYTES;
+        out[0] = 0;
+        out[1] = (uint8_t)(1 + r->side);
     } else {
         e = put_key_fields(r, task, line, fields, out, &size);
         if (e <= 0) return e;
@@ -194,8 +221,11 @@ static int build_keys_of_rows(struct join_rows *r, struct glint_task *task)
     return 0;
 }
 
-static bool has_null_key(const struct join_rows *r)
+/* Whether any key is null, which is no key of the other side, or could be taken for one. */
+static bool has_special_key(const struct join_rows *r)
 {
+    for (uint32_t row = 0; r->has_null_keys && row < r->rows; row++)
+        if (join_key_is_special(r, join_rows_key(r, row))) return true;
     if (!fields_any_size(r->key_start, r->key_end, r->rows, (uint32_t)r->null.size)) return false;
     for (uint32_t row = 0; row < r->rows; row++)
         if (nulls_is(r->null, join_rows_key(r, row))) return true;
@@ -216,6 +246,7 @@ static bool find_typed_keys(struct join_rows *r)
         const uint8_t *const line = base + r->line_start[row];
         if (typed_row_is_null(line, column)) return false;
         const struct glint_slice key = typed_row_value(f, line, column);
+        if (join_key_is_special(r, key)) return false;
         r->built_start[row] = (uint32_t)(key.data - base);
         r->built_end[row] = r->built_start[row] + (uint32_t)key.size;
     }
@@ -229,5 +260,5 @@ static bool find_typed_keys(struct join_rows *r)
 int join_keys_make(struct join_rows *r, struct glint_task *task)
 {
     if (r->by_columns) return find_typed_keys(r) ? 0 : build_keys_of_rows(r, task);
-    return r->values || has_null_key(r) ? build_keys_of_rows(r, task) : 0;
+    return r->values || has_special_key(r) ? build_keys_of_rows(r, task) : 0;
 }

@@ -31,7 +31,6 @@ static int open_key_columns(struct glint_task *task, struct join_rows *r)
     if (e == 0 && r->typed)
         e = make_missing_row(task, "right_missing", &r->missing[JOIN_SIDE_RIGHT]);
     if (e != 0) return e;
-    r->key_delimiter = r->by_columns ? r->reader.delimiter : f->delimiter;
     r->null = r->by_columns ? r->reader.null : f->null;
     if (r->by_columns
             ? r->key_columns == r->reader.columns.count && (r->reader.typed != NULL) == r->typed
@@ -73,6 +72,8 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
     r->typed = typed != 0;
     r->by_columns = r->typed || r->key_columns > 1;
     r->keep_nulls = join_keeps_unmatched(r->type, r->side);
+    r->has_null_keys = join_keeps_unmatched(r->type, JOIN_SIDE_LEFT) ||
+                       join_keeps_unmatched(r->type, JOIN_SIDE_RIGHT);
     return open_key_columns(task, r);
 }
 
@@ -274,6 +275,16 @@ struct join_side_state {
     uint8_t hit[FIELDS_ROWS_MAX];
 };
 
+void join_keep_special_keys(const struct join_rows *r, const struct glint_column *values,
+                            uint32_t rows, uint8_t *keep)
+{
+    for (uint32_t row = 0; r->has_null_keys && row < rows; row++) {
+        const uint32_t start = values->start[row];
+        const struct glint_slice key = {values->base + start, values->end[row] - start};
+        if (join_key_is_special(r, key)) keep[row] = 1;
+    }
+}
+
 /* Of files of columns, rows that the filter rejects are not made. Counts those: the others are
  * probed again. */
 static int keep_filtered_rows(struct glint_task *task, void *state,
@@ -287,6 +298,7 @@ static int keep_filtered_rows(struct glint_task *task, void *state,
         keep[--count] = 1;
     const struct bloom_rows ids = {values->base, values->start, values->end, s->ids_filter, count};
     if (count > 0) bloom_set_contains_rows(&s->filter, &ids, keep);
+    join_keep_special_keys(&s->rows, values, count, keep);
     for (uint32_t row = 0; row < count; row++) rejected += keep[row] == 0;
     glint_counter_add(task, s->probed, rejected);
     glint_counter_add(task, s->filtered_out, rejected);
