@@ -81,7 +81,7 @@ static int split_dataset_run(struct glint *g, const struct glint_job_args *args)
     if (ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0) return glint_error(g)->code;
 
     const bool header = glint_job_option(args, "header") != NULL;
-    struct glint_rdd *const source = fields_rows(g, args, args->positional[0]), *lines = source;
+    struct glint_rdd *source, *lines = fields_rows(g, args, args->positional[0], &source);
     uint8_t separator, csv;
     if (fields_delimiter(g, args, "delimiter", args->positional[0], &separator, &csv) != 0)
         return glint_error(g)->code;

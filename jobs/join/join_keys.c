@@ -5,8 +5,8 @@
  *     values  of each integer 8 bytes whose bytewise order is that of the numbers; the bytes of
  *             number_key; 01 and a double; 01, seconds and nanoseconds. A value ends where its
  *             bytes say so
- *     null    if any field is null: 00 01 on the left side, 00 02 on the right. Where such keys are,
- *             in outer joins, other keys that begin with 00 have one more 00 before it
+ *     null    if any field is null: 00 01 on the left side, 00 02 on the right. Where such keys
+ *             are, in outer joins, other keys that begin with 00 have one more 00 before it
  *
  * Rows whose key is null are left out unless unmatched rows of the side are in the output. */
 #include "engine/input/typed_row.h"

@@ -108,8 +108,8 @@ static struct glint_rdd *fields_where(struct glint_rdd *lines, const char *paths
     return where != NULL ? where_rows(lines, where) : NULL;
 }
 
-static struct glint_rdd *source_of(struct glint_rdd *lines, const char *paths,
-                                   const struct fields *f)
+/* All rows; the RDD is the source, as row_output_save and glint_key_columns want it. */
+static struct glint_rdd *all_rows(struct glint_rdd *lines, const struct fields *f)
 {
     lines = fields_source(lines, f->csv, f->header);
     columns_match(lines, f->names, f->delimiter, f->uses, f->use_count);
@@ -117,7 +117,13 @@ static struct glint_rdd *source_of(struct glint_rdd *lines, const char *paths,
     if (f->csv == FIELDS_COLUMNS && f->key == FIELDS_TEXT)
         glint_key_columns(lines, &f->key_column, 1);
     if (f->csv == FIELDS_JSON) lines = glint_with_json_lines(lines, f->json_paths, f->json_count);
-    return fields_where(nulls_source(lines, &f->nulls), paths, f);
+    return nulls_source(lines, &f->nulls);
+}
+
+static struct glint_rdd *source_of(struct glint_rdd *lines, const char *paths,
+                                   const struct fields *f)
+{
+    return fields_where(all_rows(lines, f), paths, f);
 }
 
 int fields_check_path(struct glint *g, const char *option, struct glint_slice path)
@@ -262,9 +268,11 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
     return r;
 }
 
-struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args, const char *paths)
+struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args, const char *paths,
+                              struct glint_rdd **out_source)
 {
     struct fields f;
+    *out_source = NULL;
     const bool unused =
         glint_job_option(args, "delimiter") != NULL && glint_job_option(args, "csv") == NULL &&
         glint_job_option(args, "json-lines") == NULL && glint_job_option(args, "where") == NULL;
@@ -273,7 +281,8 @@ struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args
     if (read_format_options(g, args, paths, &f) != 0) return NULL;
     f.nulls.missing = f.csv == FIELDS_JSON; /* columns of --where */
     f.whole = true;
-    return fields_text_file(g, paths, &f);
+    *out_source = all_rows(glint_text_file(g, paths), &f);
+    return fields_where(*out_source, paths, &f);
 }
 
 /* The number of a column that was chosen by name may be another one in another list of files. */

@@ -157,9 +157,10 @@ bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delim
 int fields_check_path(struct glint *g, const char *option, struct glint_slice path);
 /* Applies --csv, or --json-lines without paths, and --header to a source. */
 struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool header);
-/* The rows of files, by ROWS_OPTIONS. NULL with the context's error set. */
-struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args,
-                              const char *paths);
+/* The rows of files, by ROWS_OPTIONS; *out_source: before --where. NULL with the context's error
+ * set. */
+struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args, const char *paths,
+                              struct glint_rdd **out_source);
 /* The rows of files, as lines, without header lines if the options say so. */
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f);
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,

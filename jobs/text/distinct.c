@@ -5,9 +5,9 @@
 
 static int distinct_run(struct glint *g, const struct glint_job_args *args)
 {
-    struct glint_rdd *lines = fields_rows(g, args, args->positional[0]);
-    glint_key_columns(lines, NULL, 0);
-    return row_output_save(glint_distinct(lines), lines, args, args->positional[1]);
+    struct glint_rdd *source, *lines = fields_rows(g, args, args->positional[0], &source);
+    glint_key_columns(source, NULL, 0);
+    return row_output_save(glint_distinct(lines), source, args, args->positional[1]);
 }
 
 static const struct glint_job_option options[] = {

@@ -13,11 +13,11 @@ static int sample_run(struct glint *g, const struct glint_job_args *args)
     const double share = fraction ? glint_job_f64(g, args, "fraction") : 0.1;
     const int64_t count = rows ? glint_job_i64(g, args, "rows", 1, INT64_MAX) : 0;
     const uint64_t seed = (uint64_t)glint_job_i64(g, args, "seed", 0, INT64_MAX);
-    struct glint_rdd *lines = fields_rows(g, args, args->positional[0]);
-    row_output_type_rows(lines, args);
+    struct glint_rdd *source, *lines = fields_rows(g, args, args->positional[0], &source);
+    if (lines == source) row_output_type_rows(source, args); /* --where has found its columns */
     struct glint_rdd *sample = rows ? glint_sample_exactly(lines, (uint64_t)count, seed)
                                     : glint_sample(lines, share, seed);
-    return row_output_save(sample, lines, args, args->positional[1]);
+    return row_output_save(sample, source, args, args->positional[1]);
 }
 
 static const struct glint_job_option options[] = {

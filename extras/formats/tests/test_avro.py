@@ -272,8 +272,8 @@ class Avro(Command):
             with open(self.path("a.avro"), "wb") as file:
                 file.write(head + number(1) + number(len(data)) + data + marker)
             # A child's peak would begin with that of this process.
-            run = subprocess.run(["prlimit", f"--data={300 << 20}", command.GLINT, "submit", "--quiet",
-                                  "--master", "local[1]", "--memory", "64M", "select",
+            run = subprocess.run(["prlimit", f"--data={300 << 20}", command.GLINT, "submit",
+                                  "--quiet", "--master", "local[1]", "--memory", "64M", "select",
                                   self.path("a.avro"), self.path("out")],
                                  check=False, stderr=subprocess.PIPE, text=True)
             self.assertEqual(run.returncode, 78, run.stderr)

@@ -183,3 +183,18 @@ class Values(Command):
             run = self.submit("join", "--key-column", "k", other, strings, self.path("out"))
             self.assertIn(f"keys are compared as texts: LEFT's column 1 (k) is {kind}, RIGHT's "
                           "column 1 (k) string", run)
+
+    def test_jobs_of_whole_rows_with_a_condition_save_columns(self):
+        path = self.write("in", n=[1, 2, 3, 4], f=[0.0, -0.0, 0.0, 1.5], s=list("aaab"))
+        for job in (["sample", "--fraction", "1"], ["sample", "--rows", "9"], ["distinct"],
+                    ["split-dataset", "--ratio", "1/0"]):
+            outputs = [self.path(name) for name in ("out", "other")]
+            self.run_glint(*job, "--where", "n >= 2", path,
+                           *outputs[:2 if job[0] == "split-dataset" else 1])
+            table = self.table("out")
+            self.assertEqual(table.schema, pyarrow.schema(
+                [("n", pyarrow.int64()), ("f", pyarrow.float64()), ("s", pyarrow.string())]), job)
+            self.assertEqual(table["n"].to_pylist(), [2, 3, 4])
+        path = self.write("zeros", f=[0.0, -0.0, 1.5])
+        self.run_glint("distinct", "--where", "f < 1", path, self.path("out"))
+        self.assertEqual(str(self.table("out")["f"].to_pylist()), "[0.0]")
