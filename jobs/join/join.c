@@ -105,6 +105,7 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
                        row_output_keeps_types(args);
     for (int side = 0; side < JOIN_SIDES; side++) {
         j->tables[side].typed = typed;
+        j->tables[side].saves_rows = true; /* by table_source */
         j->tables[side].lines = table_source(&j->tables[side]);
         if (read_key_columns(j, args, (enum join_side)side) != 0 ||
             where_option(&j->tables[side], args, wheres[side]) != 0)

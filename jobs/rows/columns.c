@@ -126,12 +126,38 @@ void columns_match(struct glint_rdd *lines, struct glint_slice names, uint8_t de
     if (by_name) glint_with_columns(lines, names, (char)delimiter, uses, count);
 }
 
+/* Whether a source has rows of CSV with headers that can differ. */
+static bool has_several_headers(const struct glint_rdd *lines, uint8_t csv, bool header)
+{
+    if (!header || csv == 0 || csv == FIELDS_JSON || csv == FIELDS_COLUMNS) return false;
+    return lines != NULL && glint_input_files(lines) > 1;
+}
+
 void columns_match_rows(struct glint_rdd *lines, uint8_t csv, bool header)
 {
-    if (!header || csv == 0 || csv == FIELDS_JSON || csv == FIELDS_COLUMNS) return;
-    if (lines == NULL || glint_input_files(lines) < 2) return;
+    if (!has_several_headers(lines, csv, header)) return;
     const struct glint_slice names = glint_first_line(lines);
     if (names.data != NULL) glint_with_columns(lines, names, '\0', NULL, 0); /* CSV has its own */
+}
+
+static void match_table(const struct table *t, struct glint_rdd *lines)
+{
+    struct glint_column_use by_name[COLUMNS_MAX];
+    if (!t->saves_rows || !has_several_headers(lines, t->csv, t->header)) {
+        columns_match(lines, t->names, t->delimiter, t->uses, t->use_count);
+        return;
+    }
+    for (uint32_t i = 0; i < t->use_count; i++)
+        by_name[i] = (struct glint_column_use){t->uses[i].number, true};
+    const struct glint_slice names = t->names.data != NULL ? t->names : glint_first_line(lines);
+    if (names.data != NULL) glint_with_columns(lines, names, '\0', by_name, t->use_count);
+}
+
+void table_saves_rows(struct table *t)
+{
+    t->saves_rows = true;
+    if (has_several_headers(t->lines, t->csv, t->header)) column_names_of_table(t);
+    match_table(t, t->lines);
 }
 
 /* The column itself, or that of a part. */
@@ -181,7 +207,7 @@ struct glint_rdd *table_read_again(const struct table *t)
 struct glint_rdd *table_source(const struct table *t)
 {
     struct glint_rdd *lines = fields_source(glint_text_file(t->g, t->paths), t->csv, t->header);
-    columns_match(lines, t->names, t->delimiter, t->uses, t->use_count);
+    match_table(t, lines);
     if (t->json_count > 0) lines = glint_with_json_lines(lines, t->json_paths, t->json_count);
     if (t->typed) glint_type_rows(lines);
     if (t->key_count > 0) glint_key_columns(lines, t->keys, t->key_count);
@@ -231,7 +257,7 @@ static int add_column_use(struct table *t, const char *option, uint32_t number, 
         return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "--%s: more than %d columns", option,
                            COLUMNS_MAX);
     t->uses[t->use_count++] = (struct glint_column_use){number, by_name};
-    columns_match(t->lines, t->names, t->delimiter, t->uses, t->use_count);
+    match_table(t, t->lines);
     return glint_error(t->g)->code;
 }
 
@@ -436,7 +462,8 @@ void columns_label(struct glint_slice names, uint8_t delimiter, uint32_t number,
 
 struct glint_slice columns_names(const struct table *t)
 {
-    bool shared = glint_input_files(t->lines) == 1;
+    bool shared = glint_input_files(t->lines) == 1 ||
+                  (t->saves_rows && has_several_headers(t->lines, t->csv, t->header));
     for (uint32_t i = 0; i < t->use_count; i++) shared |= t->uses[i].by_name;
     return shared ? t->names : (struct glint_slice){NULL, 0};
 }

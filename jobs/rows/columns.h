@@ -58,7 +58,8 @@ struct table {
     bool some; /* only those are needed */
     uint32_t keys[COLUMNS_MAX]; /* table_key_columns */
     uint32_t key_count;
-    bool typed; /* rows are typed, if the source has types */
+    bool typed;      /* rows are typed, if the source has types */
+    bool saves_rows; /* table_saves_rows */
 };
 
 /* Creates the source by --header, --csv and --delimiter, and reads --where. Returns 0 or the
@@ -69,6 +70,9 @@ int table_open(struct glint *g, const struct glint_job_args *args, const char *p
  * the job must read them by columns_find alone, and no whole lines. */
 int table_open_typed(struct glint *g, const struct glint_job_args *args, const char *paths,
                      bool typed, struct table *out);
+/* The job saves rows as a whole: with headers those of CSV have the order of the first file's one,
+ * as columns_match_rows, and a number is a position in that, whose name all files must have. */
+void table_saves_rows(struct table *t);
 struct columns;
 /* The job needs no other columns of the rows, which it does not keep: of files of columns no others
  * are read. */

@@ -217,12 +217,12 @@ static int dedup_run(struct glint *g, const struct glint_job_args *args)
     struct table table;
     struct columns columns = {.count = 0};
     const bool typed = glint_job_option(args, "by") != NULL; /* else whole lines */
-    if (table_open_typed(g, args, args->positional[0], typed, &table) != 0 ||
-        columns_option(&table, args, "by", "", &columns) != 0)
+    if (table_open_typed(g, args, args->positional[0], typed, &table) != 0)
         return glint_error(g)->code;
+    table_saves_rows(&table);
+    if (columns_option(&table, args, "by", "", &columns) != 0) return glint_error(g)->code;
     const bool lines = columns.count == 0;
     if (lines) {
-        columns_match_rows(table.lines, table.csv, table.header);
         columns_add_whole_line(&columns);
         glint_key_columns(table.lines, NULL, 0);
     }

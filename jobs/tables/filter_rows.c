@@ -221,6 +221,7 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
     struct columns columns = {.count = 0};
     struct fields ids = fields_of_lines();
     int r = table_open(g, args, args->positional[0], &table);
+    if (r == 0) table_saves_rows(&table);
     if (r == 0) r = columns_option(&table, args, "id-column", "", &columns);
     if (r == 0 && columns.count != 1)
         r = glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--id-column: more than one column");

@@ -500,6 +500,7 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
     if (r == 0 && header && p.star && (!p.table.header || p.table.csv == FIELDS_JSON))
         r = glint_abort(g, GLINT_E_USAGE, "add --header, or name the columns",
                         "--output-header: the columns of * have no names");
+    if (r == 0 && (all || p.star)) table_saves_rows(&p.table);
     if (r == 0 && all)
         row_output_save(table_rows(&p.table), p.table.lines, args, args->positional[1]);
     if (r == 0 && !all) table_need_only(&p.table, &p.columns.columns);

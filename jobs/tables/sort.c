@@ -187,14 +187,15 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
     struct table table;
     struct columns columns = {.count = 0};
     const bool typed = glint_job_option(args, "by") != NULL; /* else whole lines */
-    if (table_open_typed(g, args, args->positional[0], typed, &table) != 0 ||
-        columns_option(&table, args, "by", SORT_LETTERS, &columns) != 0)
+    if (table_open_typed(g, args, args->positional[0], typed, &table) != 0)
+        return glint_error(g)->code;
+    table_saves_rows(&table);
+    if (columns_option(&table, args, "by", SORT_LETTERS, &columns) != 0)
         return glint_error(g)->code;
     apply_defaults(&table, &columns, args);
     const bool lines = columns.count == 1 && columns.number[0] == COLUMNS_LINE &&
                        (columns.letters[0] & SORT_NUMERIC) == 0;
     const bool unique = glint_job_option(args, "unique") != NULL;
-    if (lines) columns_match_rows(table.lines, table.csv, table.header);
     if (lines && unique) glint_key_columns(table.lines, NULL, 0);
     struct glint_args *key_args = glint_args(g);
     columns_args(key_args, &table, &columns);

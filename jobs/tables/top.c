@@ -345,9 +345,10 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
                            "N, \"%s\", is not a number from 1 to %lld", number,
                            (long long)TOP_ROWS_MAX);
     const bool typed = glint_job_option(args, "by") != NULL; /* else whole lines */
-    if (table_open_typed(g, args, paths[0], typed, &table) != 0 ||
-        columns_option(&table, args, "per", "", &columns) != 0)
+    if (table_open_typed(g, args, paths[0], typed, &table) != 0)
         return glint_error(g)->code;
+    table_saves_rows(&table);
+    if (columns_option(&table, args, "per", "", &columns) != 0) return glint_error(g)->code;
     const uint32_t per = columns.count;
     if (columns_option(&table, args, "by", "", &columns) != 0) return glint_error(g)->code;
     if (columns.count == per && per == COLUMNS_MAX)
