@@ -424,20 +424,28 @@ static int bad_row(struct column_save *s, struct glint_slice row, const char *pr
     return save_fail_value(s->task, row, 0, NULL, problem, NULL);
 }
 
+/* The same of a value of column `i` of the output. */
+static int bad_value(struct column_save *s, struct glint_slice row, uint32_t i, const char *problem)
+{
+    const bool utf8 = arrow_has_utf8(s->fields[i].type);
+    return save_fail_value(s->task, row, i, s->fields[i].name, problem,
+                           utf8 ? "csv or tsv" : "csv, tsv or jsonl");
+}
+
 /* The same of a typed row, or the part of a pair that has the value; it is shown as text. */
 static int bad_typed_row(struct column_save *s, const struct typed_form *f, const uint8_t *row,
-                         const char *problem)
+                         uint32_t i, const char *problem)
 {
     struct buffer text = {NULL, 0, 0};
     int r = typed_row_append_row(f, row, &text)
-                ? bad_row(s, (struct glint_slice){text.data, text.size}, problem)
+                ? bad_value(s, (struct glint_slice){text.data, text.size}, i, problem)
                 : error_no_memory(&s->task->error);
     buffer_fini(&text);
     return r;
 }
 
-/* Appends the values of a column of typed rows. Returns 0 or a code. */
-static int append_typed_column(struct column_save *s, struct arrow_builder *b, bool copied,
+/* Appends the values of a column of typed rows to column `out`. Returns 0 or a code. */
+static int append_typed_column(struct column_save *s, struct arrow_builder *b, uint32_t out,
                                const struct typed_form *f, uint32_t column,
                                const uint8_t *const *rows, uint32_t count)
 {
@@ -446,7 +454,7 @@ static int append_typed_column(struct column_save *s, struct arrow_builder *b, b
     const char *problem = NULL;
     uint32_t at = 0, appended;
     bool no_memory = false;
-    if (copied) {
+    if (s->copied[out]) {
         no_memory = !arrow_builder_append_values(b, rows, count, column, f->columns[column].at);
         return no_memory ? error_no_memory(&s->task->error) : 0;
     }
@@ -461,7 +469,7 @@ static int append_typed_column(struct column_save *s, struct arrow_builder *b, b
         problem = arrow_builder_append_texts(b, texts, step, &appended, &no_memory);
     }
     if (no_memory) return error_no_memory(&s->task->error);
-    return problem != NULL ? bad_typed_row(s, f, rows[at], problem) : 0;
+    return problem != NULL ? bad_typed_row(s, f, rows[at], out, problem) : 0;
 }
 
 /* Appends rows of a batch, of which the next array has room for all. The types of typed rows are
@@ -476,8 +484,7 @@ static int append_typed_rows(struct column_save *s, struct column_output *o,
     for (int i = 0; i < ROW_FORMS && s->forms[i] != NULL; i++) {
         const struct typed_form *const f = s->forms[i];
         for (uint32_t c = 0; c < f->count; c++, column++)
-            if (append_typed_column(s, &o->builders[column], s->copied[column], f, c, rows,
-                                    count) != 0)
+            if (append_typed_column(s, &o->builders[column], column, f, c, rows, count) != 0)
                 return s->task->error.code;
         for (uint32_t k = 0; k < count; k++) rows[k] += typed_row_size(f, rows[k]);
     }
@@ -521,9 +528,7 @@ static int append_text_row(struct column_save *s, struct column_output *o, struc
             field.data = s->empty_is_null ? NULL : &null;
         const char *problem = arrow_builder_append(&o->builders[i], field, &no_memory);
         if (no_memory) return error_no_memory(&s->task->error);
-        if (problem != NULL)
-            return save_fail_value(s->task, row, i, s->fields[i].name, problem,
-                                   "csv, tsv or jsonl");
+        if (problem != NULL) return bad_value(s, row, i, problem);
     }
     if (glint_next_field(&rest, CSV_SEPARATOR, &field))
         return bad_row(s, row, "it has more fields than the output has columns");

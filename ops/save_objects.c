@@ -16,7 +16,8 @@ struct save_objects {
     bool empty_is_null;
     struct object_member {
         const char *name;
-        bool raw; /* its text is JSON, but for numbers that are not finite */
+        bool raw;    /* its text is JSON, but for numbers that are not finite */
+        bool binary; /* Parquet has any bytes */
     } members[];
 };
 
@@ -25,6 +26,11 @@ static bool is_raw_json_type(const char *type)
 {
     return type[0] == 'd' || type[0] == '+' ||
            (type[0] != '\0' && type[1] == '\0' && strchr("bcCsSiIlLefg", type[0]) != NULL);
+}
+
+static bool is_binary_type(const char *type)
+{
+    return type[0] == 'z' || type[0] == 'Z' || type[0] == 'w';
 }
 
 int save_objects_read(struct glint_task *task, struct unpacker *u, uint64_t elements,
@@ -46,20 +52,10 @@ int save_objects_read(struct glint_task *task, struct unpacker *u, uint64_t elem
         char *copy = task_alloc(task, size);
         if (copy == NULL) return GLINT_E_NO_MEMORY;
         memcpy(copy, name, size);
-        o->members[i] = (struct object_member){copy, is_raw_json_type(type)};
+        o->members[i] = (struct object_member){copy, is_raw_json_type(type), is_binary_type(type)};
     }
     *out = o;
     return 0;
-}
-
-static bool is_utf8(struct glint_slice text)
-{
-    for (uint64_t i = 0; i < text.size;) {
-        const unsigned n = utf8_size(text.data + i, text.size - i);
-        if (n == 0) return false;
-        i += n;
-    }
-    return true;
 }
 
 /* nan, inf and -inf are no numbers of JSON. */
@@ -76,7 +72,7 @@ static const char *append_member(struct json *j, const struct save_objects *o,
         json_cstring(j, m->name, NULL);
     else if (m->raw && is_finite_number(field))
         json_raw(j, m->name, field.data, field.size);
-    else if (!is_utf8(field))
+    else if (!utf8_is_valid(field.data, field.size))
         return "a text is not UTF-8, as JSON has to be";
     else
         json_text(j, m->name, field.data, field.size);
@@ -122,7 +118,9 @@ int save_objects_append(struct glint_task *task, const struct save_objects *o,
     *out = j.out;
     if (problem != NULL) {
         out->size = begin;
-        return save_fail_value(task, row, i - 1, name, problem, "csv, tsv or parquet");
+        const bool binary = name != NULL && o->members[i - 1].binary;
+        return save_fail_value(task, row, i - 1, name, problem,
+                               binary ? "csv, tsv or parquet" : "csv or tsv");
     }
     return j.failed ? error_no_memory(&task->error) : 0;
 }

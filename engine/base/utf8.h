@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Returns the size (1..4) of the character at `p`, where `left` >= 1 bytes are available. 0: not
  * well-formed (overlong forms, surrogates and code points beyond U+10FFFF are not). */
@@ -20,6 +21,37 @@ static inline unsigned utf8_size(const uint8_t *p, uint64_t left)
     if (p[0] == 0xf0 && p[1] < 0x90) return 0;
     if (p[0] == 0xf4 && p[1] > 0x8f) return 0;
     return size;
+}
+
+/* Whether all bytes are ASCII. */
+static inline bool utf8_is_ascii(const uint8_t *p, uint64_t size)
+{
+    uint64_t bits = 0, i = 0, words[4];
+    for (; size - i >= sizeof words; i += sizeof words) {
+        memcpy(words, p + i, sizeof words);
+        bits |= words[0] | words[1] | words[2] | words[3];
+    }
+    for (; i < size; i++) bits |= p[i];
+    return (bits & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* Whether the text is well-formed. */
+static inline bool utf8_is_valid(const uint8_t *p, uint64_t size)
+{
+    for (uint64_t i = 0; i < size;) {
+        uint64_t word;
+        if (size - i >= sizeof word) {
+            memcpy(&word, p + i, sizeof word);
+            if ((word & UINT64_C(0x8080808080808080)) == 0) {
+                i += sizeof word;
+                continue;
+            }
+        }
+        const unsigned n = utf8_size(p + i, size - i);
+        if (n == 0) return false;
+        i += n;
+    }
+    return true;
 }
 
 /* Returns the code point of a well-formed character of `size` bytes. */

@@ -74,6 +74,10 @@ static inline bool arrow_has_byte_offsets(enum arrow_type type)
 {
     return type >= ARROW_UTF8 && type <= ARROW_LARGE_BINARY;
 }
+static inline bool arrow_has_utf8(enum arrow_type type)
+{
+    return type == ARROW_UTF8 || type == ARROW_LARGE_UTF8;
+}
 /* Whether arrays have offsets, of 64 bits if `large`, and the i-th one. */
 bool arrow_has_offsets(enum arrow_type type);
 static inline bool arrow_has_large_offsets(enum arrow_type type)

@@ -2,6 +2,7 @@
 #include "engine/input/arrow_builder.h"
 
 #include "engine/base/text.h"
+#include "engine/base/utf8.h"
 #include "engine/input/json_line.h"
 #include "engine/records/bytes.h"
 
@@ -409,9 +410,12 @@ static bool reserve_values(struct arrow_builder *b, uint64_t size)
 
 static const char too_many_values[] = "a column has too many values";
 
+static const char not_utf8[] = "a text is not UTF-8, as a string has to be";
+
 static const char *append_bytes(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
 {
     if (b->values.size + text.size > INT32_MAX) return "a column has too many bytes";
+    if (arrow_has_utf8(b->field->type) && !utf8_is_valid(text.data, text.size)) return not_utf8;
     *no_memory = !reserve_values(b, text.size) || !append_offset(b, b->values.size + text.size);
     if (*no_memory) return NULL;
     if (text.size > 0) memcpy(b->values.data + b->values.size, text.data, text.size);
@@ -605,7 +609,7 @@ static const char *append_part(struct arrow_builder *b, struct nested_text *t)
         bool utf8;
         const char *problem = read_string(t, &utf8);
         if (problem != NULL) return problem;
-        if (!utf8 && (type == ARROW_UTF8 || type == ARROW_LARGE_UTF8)) return "it is not UTF-8";
+        if (!utf8 && arrow_has_utf8(type)) return not_utf8;
         const struct glint_slice text = {t->string.size > 0 ? t->string.data : &empty,
                                          t->string.size};
         return append_scalar(b, text, &t->no_memory);
@@ -644,8 +648,8 @@ const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice tex
     return problem;
 }
 
-/* Texts that need no checks: none is null, and offsets have 32 bits. Returns false when out of
- * memory. */
+/* Texts whose UTF-8 is checked later: none is null, and offsets have 32 bits. Returns false when
+ * out of memory. */
 static bool append_plain_texts(struct arrow_builder *b, const struct glint_slice *texts,
                                uint32_t count, uint64_t size)
 {
@@ -669,6 +673,14 @@ static bool append_plain_texts(struct arrow_builder *b, const struct glint_slice
     return true;
 }
 
+/* The texts before the first that is not UTF-8. */
+static uint32_t count_valid(const struct glint_slice *texts, uint32_t count)
+{
+    uint32_t valid = 0;
+    while (valid < count && utf8_is_valid(texts[valid].data, texts[valid].size)) valid++;
+    return valid;
+}
+
 const char *arrow_builder_append_texts(struct arrow_builder *b, const struct glint_slice *texts,
                                        uint32_t count, uint32_t *out_appended, bool *out_no_memory)
 {
@@ -683,8 +695,10 @@ const char *arrow_builder_append_texts(struct arrow_builder *b, const struct gli
     if (!nulls && (type == ARROW_UTF8 || type == ARROW_BINARY) &&
         size <= INT32_MAX - b->values.size) {
         *out_no_memory = !append_plain_texts(b, texts, count, size);
-        *out_appended = count;
-        return NULL;
+        const bool check = type == ARROW_UTF8 && !*out_no_memory &&
+                           !utf8_is_ascii(b->values.data + b->values.size - size, size);
+        *out_appended = check ? count_valid(texts, count) : count;
+        return *out_appended < count ? not_utf8 : NULL;
     }
     for (uint32_t i = 0; i < count; i++, ++*out_appended) {
         const char *problem = arrow_builder_append(b, texts[i], out_no_memory);

@@ -219,7 +219,13 @@ static bool has_times(const struct arrow_field *field)
     return type == ARROW_DATE32 || type == ARROW_DATE64 || type == ARROW_TIMESTAMP;
 }
 
-/* A column that another file has, too: its types become one. A type of nulls is any. */
+static bool is_binary(const char *type)
+{
+    return type[0] == 'z' || type[0] == 'Z' || type[0] == 'w';
+}
+
+/* A column that another file has, too: its types become one, of bytes if either is: they may not be
+ * UTF-8. A type of nulls is any. */
 static int widen_column_type(struct schema_reader *s, struct schema_column *known,
                              enum column_class class, const char *type)
 {
@@ -227,6 +233,8 @@ static int widen_column_type(struct schema_reader *s, struct schema_column *know
     if (known->class != class) class = COLUMN_TEXT;
     if (was_null && !null)
         known->type = arena_strdup(s->arena, type);
+    else if (!null && strcmp(known->type, type) != 0 && (is_binary(type) || is_binary(known->type)))
+        known->type = "z";
     else if (!null && strcmp(known->type, type) != 0)
         known->type = class == COLUMN_TEXT ? "u" : class == COLUMN_I64 ? "l" : "g";
     known->class = class;

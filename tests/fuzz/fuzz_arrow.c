@@ -164,7 +164,8 @@ static void build_again(const struct arrow_field *f, struct glint_slice text)
     /* Years of more than nine digits, decimals of more digits than their type, times outside a day,
      * also in nested values; null keys of maps, and texts that are not UTF-8. */
     const bool may_fail =
-        (f->type >= ARROW_F16 && f->type <= ARROW_TIMESTAMP) || f->child_count > 0;
+        (f->type >= ARROW_F16 && f->type <= ARROW_TIMESTAMP) || arrow_has_utf8(f->type) ||
+        f->child_count > 0;
     if (problem != NULL && !may_fail) abort();
     if (problem == NULL) {
         if (!arrow_builders_finish(&b, 1, 1, &built)) abort();

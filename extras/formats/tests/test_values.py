@@ -3,6 +3,7 @@ keys of joins whose types differ. Expected is what DuckDB and Spark give."""
 
 import datetime
 import decimal
+import os
 
 import pyarrow
 import pyarrow.parquet
@@ -72,6 +73,37 @@ class Values(Command):
                                   code=65)
         self.assertIn("column 2 (s) of the output: a text is not UTF-8, as JSON has to be", error)
         self.assertIn("hint: --output-format csv, tsv or parquet keeps such values", error)
+
+    def test_texts_that_columns_cannot_hold(self):
+        bad = "a text is not UTF-8, as a string has to be"
+        options = ["sort", "--csv", "--header", "--by", "a", "--output-format"]
+        for text in (b"caf\xe9", "caf\xe9".encode()):
+            with open(self.path("in.csv"), "wb") as file:
+                file.write(b"a,b\n1," + text + b"\n2,x\n")
+            for kind in ("parquet", "arrow"):
+                good = text != b"caf\xe9"
+                _, error = self.run_glint(*options, kind, self.path("in.csv"), self.path("out"),
+                                          code=0 if good else 65)
+                if not good:
+                    self.assertIn("[E0210]: bad row\n", error)
+                    self.assertIn(f"column 2 (b) of the output: {bad}", error)
+                    self.assertIn("hint: --output-format csv or tsv keeps such values", error)
+        os.makedirs(self.path("hive/d=%FF"))
+        self.write("hive/d=%FF/in.parquet", n=[1])
+        for job in (["sort", "--by", "n"], ["select"], ["select", "--columns", "n, d AS e"]):
+            _, error = self.run_glint(*job, self.path("hive/**"), self.path("out"), code=65)
+            self.assertRegex(error, rf"E0210(.|\n)*column 2 \([de]\) of the output: {bad}")
+
+    def test_a_column_of_strings_and_bytes_is_bytes(self):
+        for values in ((["x"], [b"\xff"]), ([b"\xff"], ["x"])):
+            os.makedirs(self.path("both"), exist_ok=True)
+            for name, array in zip("ab", values):
+                self.write(f"both/{name}.parquet", s=array)
+            for job in (["select"], ["sort", "--by", "s"], ["select", "--columns", "s AS s"]):
+                self.run_glint(*job, self.path("both"), self.path("out"))
+                column = self.table("out").column("s")
+                self.assertEqual(column.type, pyarrow.binary())
+                self.assertEqual(sorted(column.to_pylist()), [b"x", b"\xff"])
 
     def test_nested_values_are_compared_as_texts(self):
         path = self.write("in", n=[1, 2], l=[[1], [2]])

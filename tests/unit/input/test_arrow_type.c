@@ -154,6 +154,8 @@ Test(arrow_type, other_values_have_a_reason)
                   {"+l(item=l)", ""},
                   {"+l(item=l)", "[x]"},
                   {"+l(item=c)", "[128]"},
+                  {"u", "caf\xe9"},
+                  {"U", "long enough, and then \xed\xa0\x80"},
                   {"+l(item=u)", "[1]"},
                   {"+l(item=u)", "[\"\\udcff\"]"},
                   {"+l(item=z)", "[\"\\ud800\"]"},
@@ -173,6 +175,30 @@ Test(arrow_type, other_values_have_a_reason)
         struct arrow_builder b;
         cr_assert(arrow_builder_init(&b, &field));
         cr_expect_not_null(append(&b, values[i].text), "%s", values[i].text);
+        arrow_builder_fini(&b);
+    }
+}
+
+/* Texts of a batch: also two that are UTF-8 only when they are joined. */
+Test(arrow_type, texts_are_utf8)
+{
+    static const char *const texts[] = {"ascii that is longer than a few words of the machine",
+                                        "\xc3\xa9", "", "a\xc3", "\xa9"};
+    struct glint_slice slices[5];
+    for (int i = 0; i < 5; i++)
+        slices[i] = (struct glint_slice){(const uint8_t *)texts[i], strlen(texts[i])};
+    for (int bytes = 0; bytes < 2; bytes++) {
+        const struct arrow_field field = field_of_type(bytes ? "z" : "u");
+        struct arrow_builder b;
+        uint32_t appended;
+        bool no_memory;
+        cr_assert(arrow_builder_init(&b, &field));
+        cr_expect_null(arrow_builder_append_texts(&b, slices, 3, &appended, &no_memory));
+        cr_expect_eq(appended, 3);
+        const char *problem = arrow_builder_append_texts(&b, slices, 5, &appended, &no_memory);
+        cr_expect_eq(problem == NULL, bytes != 0);
+        cr_expect_eq(appended, bytes ? 5 : 3);
+        cr_expect_not(no_memory);
         arrow_builder_fini(&b);
     }
 }
