@@ -100,6 +100,13 @@ static bool is_nulls(const char *type)
     return type != NULL && strcmp(type, "n") == 0;
 }
 
+/* Whether the types differ by file, all of numbers or all of times: one value has several texts. */
+static bool is_mixed(enum column_values values, const char *type)
+{
+    return type != NULL && strcmp(type, "u") == 0 &&
+           (values == VALUES_NUMBERS || values == VALUES_TIMES);
+}
+
 /* Sets the kinds of one pair of columns. */
 static void choose_kinds(struct join *j, uint32_t i)
 {
@@ -113,7 +120,8 @@ static void choose_kinds(struct join *j, uint32_t i)
     const bool durations = (a != NULL && strncmp(a, "tD", 2) == 0) ||
                            (b != NULL && strncmp(b, "tD", 2) == 0);
     const bool one = values[0] == values[1], known = a != NULL && b != NULL;
-    if (is_nulls(a) || is_nulls(b) || (known && strcmp(a, b) == 0)) return;
+    const bool mixed = is_mixed(values[0], a) || is_mixed(values[1], b);
+    if (is_nulls(a) || is_nulls(b) || (known && !mixed && strcmp(a, b) == 0)) return;
     if (one && values[0] == VALUES_NUMBERS && !durations) {
         /* Of several types, in different files, numbers are compared by all their digits. */
         const bool exact = !is_float_type(a) && !is_float_type(b);
@@ -123,7 +131,7 @@ static void choose_kinds(struct join *j, uint32_t i)
         return;
     }
     if (one && values[0] == VALUES_TIMES) {
-        if (known && form_of_time(a) == form_of_time(b)) return;
+        if (known && !mixed && form_of_time(a) == form_of_time(b)) return;
         j->kinds[0][i] = j->kinds[1][i] = JOIN_KEY_TIME;
         return;
     }

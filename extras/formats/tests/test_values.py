@@ -205,6 +205,25 @@ class Values(Command):
                     self.assertEqual(found, pairs, (left.type, right.type, key, method))
                     self.assertNotIn("as texts", error)
 
+    def test_keys_whose_types_differ_by_file_are_compared_by_value(self):
+        day, at = datetime.date(1970, 1, 1), datetime.datetime(1970, 1, 1)
+        for first, second in ((day, at), (1, 1.0), (decimal.Decimal("1.00"), 1)):
+            for side in ("left", "right"):
+                os.makedirs(self.path(side), exist_ok=True)
+                for name, n, key in (("a", 0, first), ("b", 1, second)):
+                    self.write(f"{side}/{name}.parquet", k=[key], n=[n])
+            self.write("one", k=[first], n=[0])
+            self.write("text", k=[str(first)], n=[0])
+            for method in ("shuffle", "broadcast", "bloom"):
+                error, found = self.join("k", method, self.path("left"), self.path("right"))
+                self.assertEqual(found, [(0, 0), (0, 1), (1, 0), (1, 1)], (first, second, method))
+                self.assertNotIn("as texts", error)
+                _, found = self.join("k", method, self.path("left"), self.path("one"))
+                self.assertEqual(found, [(0, 0), (1, 0)], (first, second, method))
+            run = self.submit("join", "--key-column", "k", self.path("left"), self.path("text"),
+                              self.path("out"))
+            self.assertIn("keys are compared as texts", run)
+
     def test_texts_beside_other_keys_have_a_note(self):
         strings = self.write("strings", k=["1", "02"], n=[0, 1])
         for keys, kind in ((pyarrow.array([1, 2]), "int64"), (pyarrow.array([1.0, 2.0]), "double"),
