@@ -92,7 +92,8 @@ static struct glint_slice cell_bytes(enum glint_type type, const union glint_val
     uint64_t bits;
     if (type == GLINT_NONE) return (struct glint_slice){NULL, 0};
     if (type != GLINT_I64 && type != GLINT_F64) return cell->bytes;
-    static_assert(sizeof bits == sizeof cell->i64 && sizeof bits == sizeof cell->f64);
+    static_assert(sizeof bits == sizeof cell->i64 && sizeof bits == sizeof cell->f64,
+                  "a record of numbers has 8 bytes");
     memcpy(&bits, cell, sizeof bits);
     put_le64(number, bits);
     return (struct glint_slice){number, sizeof bits};
