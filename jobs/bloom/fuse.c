@@ -21,6 +21,7 @@ enum {
     RADIX = 1 << RADIX_BITS,
     SORT_BITS = 2 * RADIX_BITS,
     COUNT_STEP = 4, /* of a cell's counter, whose lowest 2 bits are a sum of positions */
+    TOGETHER = 4,   /* cells that are taken from the queue before the first is peeled */
     BLOCKS_LOG2_MAX = 11
 };
 
@@ -195,48 +196,69 @@ static void place_hashes(struct peeling *p, const uint64_t *hashes, uint64_t ids
     }
 }
 
+/* The other positions of an id than the one at which it was found, of 0 to 2. */
+static const uint8_t other_positions[ARITY][ARITY - 1] = {{1, 2}, {0, 2}, {0, 1}};
+
 /* Returns false if a cell has more hashes than its counter can count. */
 static bool count_cells(struct peeling *p, uint64_t ids)
 {
-    uint32_t at[ARITY];
+    uint32_t at[ARITY], fits = COUNT_STEP;
     memset(p->counter, 0, p->size.count);
     memset(p->sum, 0, p->size.count * sizeof *p->sum);
-    bool fits = true;
     for (uint64_t i = 0; i < ids; i++) {
         const uint64_t h = p->order[i];
         positions(h, p->size.segment, p->size.starts, at);
         for (uint32_t j = 0; j < ARITY; j++) {
-            p->counter[at[j]] = (uint8_t)((p->counter[at[j]] + COUNT_STEP) ^ j);
+            const uint8_t counter = (uint8_t)((p->counter[at[j]] + COUNT_STEP) ^ j);
+            p->counter[at[j]] = counter;
             p->sum[at[j]] ^= h;
-            fits = fits && p->counter[at[j]] >= COUNT_STEP;
+            fits = counter < fits ? counter : fits;
         }
     }
-    return fits;
+    return fits == COUNT_STEP;
 }
 
-/* Peels as many hashes as possible, and returns how many. */
+/* Peels the hash that is alone in the cell. Whether another cell becomes alone cannot be predicted:
+ * it is always written behind the queue, which grows if it did. Returns what is queued. */
+static inline uint32_t peel_cell(struct peeling *p, uint32_t cell, uint64_t peeled, uint32_t queued)
+{
+    uint32_t at[ARITY];
+    const uint64_t h = p->sum[cell];
+    const uint32_t found = p->counter[cell] % COUNT_STEP;
+    assert(found < ARITY && queued + ARITY - 1 <= p->size.count);
+    positions(h, p->size.segment, p->size.starts, at);
+    p->order[peeled] = h;
+    p->which[peeled] = (uint8_t)found;
+    p->counter[cell] = 0;
+    for (uint32_t i = 0; i < ARITY - 1; i++) {
+        const uint32_t j = other_positions[found][i], other = at[j];
+        const uint8_t counter = (uint8_t)((p->counter[other] - COUNT_STEP) ^ j);
+        p->counter[other] = counter;
+        p->sum[other] ^= h;
+        p->alone[queued] = other;
+        queued += counter / COUNT_STEP == 1;
+    }
+    return queued;
+}
+
+/* Peels as many hashes as possible, and returns how many. Some cells are taken at a time, so that
+ * one need not wait for the cell before, and from the end, which is in the cache. */
 static uint64_t peel(struct peeling *p)
 {
     uint64_t peeled = 0;
-    uint32_t queued = 0, at[ARITY];
+    uint32_t queued = 0;
     for (uint32_t cell = 0; cell < p->size.count; cell++) {
         p->alone[queued] = cell;
         queued += p->counter[cell] / COUNT_STEP == 1;
     }
     while (queued > 0) {
-        const uint32_t cell = p->alone[--queued];
-        if (p->counter[cell] / COUNT_STEP != 1) continue;
-        const uint64_t h = p->sum[cell];
-        const uint32_t found = p->counter[cell] % COUNT_STEP;
-        assert(found < ARITY);
-        positions(h, p->size.segment, p->size.starts, at);
-        p->order[peeled] = h;
-        p->which[peeled++] = (uint8_t)found;
-        for (uint32_t j = 0; j < ARITY; j++) {
-            p->counter[at[j]] = (uint8_t)((p->counter[at[j]] - COUNT_STEP) ^ j);
-            p->sum[at[j]] ^= h;
-            if (j != found && p->counter[at[j]] / COUNT_STEP == 1) p->alone[queued++] = at[j];
-        }
+        uint32_t cells[TOGETHER];
+        const uint32_t some = queued < TOGETHER ? queued : TOGETHER;
+        queued -= some;
+        memcpy(cells, p->alone + queued, some * sizeof *cells);
+        for (uint32_t i = 0; i < some; i++)
+            if (p->counter[cells[i]] / COUNT_STEP == 1)
+                queued = peel_cell(p, cells[i], peeled++, queued);
     }
     return peeled;
 }
@@ -258,7 +280,8 @@ static inline uint32_t load_fingerprint(const uint8_t *cells, uint32_t at, uint3
     return two;
 }
 
-/* The hash that was peeled last comes first: the cell where another one was alone is then free. */
+/* The hash that was peeled last comes first: the cell where another one was alone is then free, and
+ * 0. */
 static void assign_fingerprints(const struct peeling *p, uint64_t ids, uint32_t width,
                                 uint8_t *cells)
 {
@@ -267,8 +290,7 @@ static void assign_fingerprints(const struct peeling *p, uint64_t ids, uint32_t 
     for (uint64_t i = ids; i-- > 0;) {
         positions(p->order[i], p->size.segment, p->size.starts, at);
         uint32_t value = fingerprint(p->order[i]);
-        for (uint32_t j = 0; j < ARITY; j++)
-            if (j != p->which[i]) value ^= load_fingerprint(cells, at[j], width);
+        for (uint32_t j = 0; j < ARITY; j++) value ^= load_fingerprint(cells, at[j], width);
         const uint16_t two = (uint16_t)value;
         if (width == 1)
             cells[at[p->which[i]]] = (uint8_t)value;
@@ -277,20 +299,31 @@ static void assign_fingerprints(const struct peeling *p, uint64_t ids, uint32_t 
     }
 }
 
-bool fuse_solve(enum bloom_layout layout, const uint64_t *hashes, uint64_t ids, uint8_t *memory,
-                uint8_t *out)
+/* With the seed of this number. */
+static bool solve_with_seed(enum bloom_layout layout, uint64_t seed, const uint64_t *hashes,
+                            uint64_t ids, uint8_t *memory, uint8_t *out)
 {
     struct peeling p = peeling_in(memory, ids);
+    place_hashes(&p, hashes, ids, seed);
+    if (!count_cells(&p, ids) || peel(&p) != ids) return false;
+    write_shard_head(&p.size, seed, out);
+    assign_fingerprints(&p, ids, fuse_width(layout), out + FUSE_HEAD);
+    assert(fuse_is_shard_valid(layout, out, fuse_shard_bytes(layout, ids)));
+    return true;
+}
+
+/* A hash that is there twice is alone in no cell, so that no seed has a solution: without the time
+ * to sort them, the first seed says whether there may be any. */
+bool fuse_solve(enum bloom_layout layout, uint64_t *hashes, uint64_t *ids, uint8_t *memory,
+                uint8_t *out)
+{
     uint64_t state = 1;
-    for (uint32_t i = 0; i < TRIES; i++) {
-        const uint64_t seed = next_seed(&state);
-        place_hashes(&p, hashes, ids, seed);
-        if (!count_cells(&p, ids) || peel(&p) != ids) continue;
-        write_shard_head(&p.size, seed, out);
-        assign_fingerprints(&p, ids, fuse_width(layout), out + FUSE_HEAD);
-        assert(fuse_is_shard_valid(layout, out, fuse_shard_bytes(layout, ids)));
-        return true;
-    }
+    const uint64_t first = next_seed(&state), count = *ids;
+    if (solve_with_seed(layout, first, hashes, count, memory, out)) return true;
+    *ids = fuse_sort_unique(hashes, count, (uint64_t *)(void *)memory);
+    if (*ids < count) state = 1;
+    for (uint32_t i = 0; i < TRIES; i++)
+        if (solve_with_seed(layout, next_seed(&state), hashes, *ids, memory, out)) return true;
     return false;
 }
 

@@ -49,11 +49,12 @@ uint64_t fuse_planned_bytes(enum bloom_layout layout, uint64_t n);
  * has as many. Returns how many remain. */
 uint64_t fuse_sort_unique(uint64_t *hashes, uint64_t count, uint64_t *scratch);
 
-/* Solves the shard of these hashes, which are sorted and differ. `memory` has fuse_solve_memory
- * bytes, `out` fuse_shard_bytes. Returns false if no seed of many has a solution, which has not
- * been seen. The result depends on nothing but the hashes. */
+/* Solves the shard of these hashes, whose order may change; *ids becomes the number of different
+ * ones. `memory` has fuse_solve_memory bytes, `out` fuse_shard_bytes. Returns false if no seed of
+ * many has a solution, which has not been seen. The result depends on nothing but the set of the
+ * hashes. */
 uint64_t fuse_solve_memory(uint64_t ids);
-bool fuse_solve(enum bloom_layout layout, const uint64_t *hashes, uint64_t ids, uint8_t *memory,
+bool fuse_solve(enum bloom_layout layout, uint64_t *hashes, uint64_t *ids, uint8_t *memory,
                 uint8_t *out);
 
 /* Checks a filter's bits: every look-up stays inside them. */

@@ -144,9 +144,8 @@ static uint64_t build_static(const struct chooser *c, const struct candidate *l,
     struct exact_plan plan = exact_plan_shard(c->ids, c->members);
     const uint64_t entry = exact ? EXACT_ENTRY : FUSE_ENTRY, begin = FUSE_FIRST + entry;
     const uint64_t most = begin + (exact ? plan.bytes_max : fuse_shard_bytes(l->layout, c->ids));
-    const uint64_t sort = c->ids * sizeof *hashes;
-    const uint64_t solve = exact ? plan.memory : fuse_solve_memory(c->ids);
-    uint8_t *memory = mem_alloc(solve > sort ? solve : sort), *bits = mem_alloc(most);
+    uint8_t *memory = mem_alloc(exact ? plan.memory : fuse_solve_memory(c->ids));
+    uint8_t *bits = mem_alloc(most);
     uint64_t ids = c->ids, end = 0;
     *out_bits = bits;
     if (memory == NULL || bits == NULL) {
@@ -154,8 +153,7 @@ static uint64_t build_static(const struct chooser *c, const struct candidate *l,
         return 0;
     }
     if (!exact) {
-        ids = fuse_sort_unique(hashes, ids, (uint64_t *)(void *)memory);
-        if (fuse_solve(l->layout, hashes, ids, memory, bits + begin))
+        if (fuse_solve(l->layout, hashes, &ids, memory, bits + begin))
             end = begin + fuse_shard_bytes(l->layout, ids);
     } else {
         const uint64_t size = exact_solve(&plan, hashes, member, ids, memory, bits + begin);

@@ -1,5 +1,5 @@
-/* The same ids give the same filter, however they are split: a shard's hashes are sorted, equal
- * ones are one, and shards are joined in the order of their numbers. */
+/* The same ids give the same filter, however they are split: a shard depends on the set of its
+ * hashes only, and shards are joined in the order of their numbers. */
 #include "jobs/filters/fuse_build.h"
 
 #include "engine/batch.h"
@@ -132,16 +132,12 @@ static uint64_t solve_bytes(enum bloom_layout layout, uint64_t room)
     return solve + SHARD_RECORD_HEAD + fuse_shard_bytes(layout, room);
 }
 
-static uint64_t sort_hashes(struct solve_state *s)
-{
-    return fuse_sort_unique(s->hashes, s->count, (uint64_t *)(void *)s->solve);
-}
-
 /* Makes room for one more hash: by removing equal ones, or by a larger array. */
 static int make_room_for_hash(struct glint_task *task, struct solve_state *s)
 {
     if (s->count < s->room) return 0;
-    if (s->count > 0) s->count = sort_hashes(s);
+    if (s->count > 0)
+        s->count = fuse_sort_unique(s->hashes, s->count, (uint64_t *)(void *)s->solve);
     if (s->count < s->room - s->room / 8) return 0;
     const enum bloom_layout layout = s->numbers.sizes.params[s->key].layout;
     const uint64_t planned = shard_room(s->numbers.sizes.params[s->key].n);
@@ -185,18 +181,18 @@ static int fuse_solve_emit(struct glint_task *task, void *state, const union gli
 {
     struct solve_state *s = state;
     const enum bloom_layout layout = s->numbers.sizes.params[s->key].layout;
-    const uint64_t ids = s->count > 0 ? sort_hashes(s) : 0;
-    const uint64_t size = fuse_shard_bytes(layout, ids);
-    const uint64_t head[] = {(uint64_t)key->i64 - s->numbers.first[s->key], ids, ids, size};
-    static_assert(sizeof head == SHARD_RECORD_HEAD, "number, ids, universe, size");
+    uint64_t ids = s->count;
     if (ids == 0) return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a shard without hashes");
     uint8_t *record = s->solve + fuse_solve_memory(s->room);
     assert(ids <= s->room);
-    memcpy(record, head, sizeof head);
-    if (!fuse_solve(layout, s->hashes, ids, s->solve, record + SHARD_RECORD_HEAD))
+    if (!fuse_solve(layout, s->hashes, &ids, s->solve, record + SHARD_RECORD_HEAD))
         return glint_fail(task, GLINT_E_FILTER_LIMIT, "use another layout, or --scheme wide",
                           "no seed has a solution for a shard of %llu ids",
                           (unsigned long long)ids);
+    const uint64_t size = fuse_shard_bytes(layout, ids);
+    const uint64_t head[] = {(uint64_t)key->i64 - s->numbers.first[s->key], ids, ids, size};
+    static_assert(sizeof head == SHARD_RECORD_HEAD, "number, ids, universe, size");
+    memcpy(record, head, sizeof head);
     struct glint_record solved = {.key = *key, .value.bytes = {record, SHARD_RECORD_HEAD + size}};
     glint_emit(out, &solved);
     return 0;

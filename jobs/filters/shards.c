@@ -205,7 +205,7 @@ static void add_empty_shard(struct join_state *s, uint32_t i)
     } else {
         assert(fuse_solve_memory(0) <= sizeof memory);
         s->size[i] = fuse_shard_bytes(s->params.layout, 0);
-        fuse_solve(s->params.layout, NULL, 0, (uint8_t *)memory, shard);
+        fuse_solve(s->params.layout, NULL, &s->ids[i], (uint8_t *)memory, shard);
     }
     assert(s->size[i] > 0 && s->size[i] <= s->stride);
 }

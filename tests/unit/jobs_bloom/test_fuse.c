@@ -23,7 +23,7 @@ static uint8_t *bits_of(enum bloom_layout layout, uint64_t *hashes, uint64_t cou
         uint64_t ids = 0;
         for (uint64_t j = 0; j < count; j++)
             if (fuse_shard_of(hashes[j], shards) == i) own[ids++] = hashes[j];
-        cr_assert(fuse_solve(layout, own, ids, memory, bits + end));
+        cr_assert(fuse_solve(layout, own, &ids, memory, bits + end));
         end += fuse_shard_bytes(layout, ids);
         memcpy(bits + FUSE_FIRST + FUSE_ENTRY * i, &end, sizeof end);
         memcpy(bits + FUSE_FIRST + FUSE_ENTRY * i + 8, &ids, sizeof ids);
@@ -73,6 +73,31 @@ Test(fuse, every_size_and_number_of_shards_finds_its_hashes)
             free(bits);
             free(hashes);
         }
+    }
+}
+
+/* In any order, and with equal ones; the first seeds of some sizes have no solution. */
+Test(fuse, a_shard_depends_on_the_set_of_its_hashes)
+{
+    for (uint64_t n = 1; n < 3000; n += n / 9 + 1) {
+        uint64_t *hashes = random_hashes(n, n), *again = malloc((2 * n + 9) * sizeof *again);
+        const uint64_t bytes = fuse_shard_bytes(BLOOM_FUSE8, 2 * n + 9);
+        uint8_t *memory = malloc(fuse_solve_memory(2 * n + 9));
+        uint8_t *out = malloc(bytes), *other = malloc(bytes);
+        uint64_t ids = n, count = 0;
+        for (uint64_t i = n; i-- > 0;) again[count++] = hashes[i];
+        for (uint64_t i = 0; i < n; i += n / 5 + 1) again[count++] = hashes[i];
+        cr_assert(fuse_solve(BLOOM_FUSE8, hashes, &ids, memory, out));
+        cr_assert_eq(ids, n);
+        cr_assert_gt(count, n);
+        cr_assert(fuse_solve(BLOOM_FUSE8, again, &count, memory, other));
+        cr_assert_eq(count, n);
+        cr_assert_arr_eq(out, other, fuse_shard_bytes(BLOOM_FUSE8, n));
+        free(other);
+        free(out);
+        free(memory);
+        free(again);
+        free(hashes);
     }
 }
 
