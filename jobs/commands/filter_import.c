@@ -45,6 +45,7 @@ struct import {
     uint32_t id_type;           /* --id-type */
     bool typed;                 /* it was given */
     struct bloom_params params; /* n: --n, or 0: estimated; of bits also scheme, k and m */
+    struct buffer bytes;        /* of the file that is read; the next one has its pages */
     struct atomic_output dir;
     struct glint_error error;
 };
@@ -321,9 +322,9 @@ static enum bloom_format other_format(const struct import *x, const uint8_t *hea
 }
 
 /* Reads the header first, so that a wrong size is detected before memory is allocated for it. */
-static int read_filter(struct import *x, int file, const char *path, struct buffer *bytes,
-                       struct bloom_filter *out)
+static int read_filter(struct import *x, int file, const char *path, struct bloom_filter *out)
 {
+    struct buffer *bytes = &x->bytes;
     struct env_stat stat;
     uint8_t head[BLOOM_FORMAT_HEAD_MAX] = {0};
     uint64_t at;
@@ -344,6 +345,7 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
     out->params = params;
     const char *wrong = bloom_format_decode_head(x->format, head, stat.size, &out->params, &at);
     if (wrong != NULL) return invalid_file(x, path, at, wrong, other_format(x, head, stat.size));
+    bytes->size = 0;
     if (!buffer_reserve(bytes, stat.size)) return error_no_memory(&x->error);
     code = read_filter_bits(x, file, path, bytes->data, stat.size);
     if (code != 0) return code;
@@ -354,8 +356,7 @@ static int read_filter(struct import *x, int file, const char *path, struct buff
 }
 
 /* Of a Parquet file: by its column's type unless --id-type is given. */
-static int read_filter_of_column(struct import *x, const char *path, struct buffer *bytes,
-                                 struct bloom_filter *out)
+static int read_filter_of_column(struct import *x, const char *path, struct bloom_filter *out)
 {
     struct parquet_filters p;
     int code = parquet_filters_open(&p, x->env, path, x->column, x->typed ? x->id_type : UINT32_MAX,
@@ -365,8 +366,8 @@ static int read_filter_of_column(struct import *x, const char *path, struct buff
                          "--row-group %lld: %s has %u row groups", (long long)x->row_group, path,
                          p.row_groups);
     if (code == 0)
-        code = x->row_group >= 0 ? parquet_filters_read(&p, (uint32_t)x->row_group, bytes, out)
-                                 : parquet_filters_unite(&p, bytes, out);
+        code = x->row_group >= 0 ? parquet_filters_read(&p, (uint32_t)x->row_group, &x->bytes, out)
+                                 : parquet_filters_unite(&p, &x->bytes, out);
     parquet_filters_close(&p);
     if (code == 0) out->params.n = x->params.n;
     return code;
@@ -424,20 +425,18 @@ static int write_filter_record(struct import *x, int file, const struct filter_k
 
 static int import_source(struct import *x, int file, const struct source_file *source)
 {
-    struct buffer bytes = {.data = NULL};
     struct bloom_filter filter = {.bits = NULL};
     enum glint_code stop = signals_pending();
     if (stop != GLINT_OK) return error_set(&x->error, stop, NULL, "interrupted by a signal");
     const int from = x->env->open(x->env, ENV_CWD, source->path, ENV_READ);
     if (from < 0)
         return error_set_system(&x->error, input_error_code(from), from, "open", source->path);
-    int code = x->column == NULL ? read_filter(x, from, source->path, &bytes, &filter) : GLINT_OK;
+    int code = x->column == NULL ? read_filter(x, from, source->path, &filter) : GLINT_OK;
     x->env->close(x->env, from);
-    if (x->column != NULL) code = read_filter_of_column(x, source->path, &bytes, &filter);
+    if (x->column != NULL) code = read_filter_of_column(x, source->path, &filter);
     if (code == 0) code = estimate_missing_n(x, source->path, &filter);
     if (code == 0) code = check_params(x, source->path, &filter.params);
     if (code == 0) code = write_filter_record(x, file, &source->key, &filter);
-    buffer_fini(&bytes);
     return code;
 }
 
@@ -560,6 +559,7 @@ static void import_filters(const struct cli_line *line, struct glint_error *erro
     }
     mem_free(x.sources);
     buffer_fini(&x.sizes);
+    buffer_fini(&x.bytes);
 }
 
 static const struct glint_job_option import_options[] = {
