@@ -2,6 +2,8 @@
  * taken as words arrive, never for the count that a client announces. */
 #include "jobs/commands/resp.h"
 
+#include "engine/base/text.h"
+
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 enum {
     NUMBER_LINE_MAX = 32,     /* of a count or a length, with its line end */
     LINE_BYTES_MAX = 1 << 16, /* of an inline command */
+    SHORT_HEAD_MAX = 5,       /* of a word of at most 99 bytes: $NN CR LF */
 };
 
 static const char bad_count[] = "invalid multibulk length", bad_length[] = "invalid bulk length",
@@ -104,6 +107,31 @@ static enum resp_result parse_word(struct resp_parser *p, const uint8_t *data, u
     return RESP_COMPLETE;
 }
 
+/* The usual words, of at most 99 bytes, as far as they are there and memory is; parse_word is for
+ * all others, and for what is no word. */
+static void parse_short_words(struct resp_parser *p, const uint8_t *data, uint64_t size,
+                              const struct resp_limits *limits)
+{
+    const uint64_t most = p->expected < p->capacity ? p->expected : p->capacity;
+    const uint64_t stop = size < limits->bytes ? size : limits->bytes;
+    struct resp_word *words = p->words;
+    uint64_t at = p->at, count = p->count;
+    while (count < most && at + SHORT_HEAD_MAX < stop) {
+        const uint8_t *head = data + at;
+        const bool one = head[2] == '\r';
+        const uint32_t first = head[1] - (uint32_t)'0', second = one ? 0 : head[2] - (uint32_t)'0';
+        const uint64_t length = one ? first : 10 * first + second;
+        const uint64_t begin = at + SHORT_HEAD_MAX - one, end = begin + length;
+        if (head[0] != '$' || first > 9 || second > 9 || end + 2 > stop) break;
+        if (memcmp(data + begin - 2, "\r\n", 2) != 0 || memcmp(data + end, "\r\n", 2) != 0) break;
+        words[count++] = (struct resp_word){begin, length};
+        at = end + 2;
+    }
+    assert(at <= size && count <= p->expected);
+    p->count = (uint32_t)count;
+    p->at = at;
+}
+
 enum resp_result resp_parse(struct resp_parser *p, const uint8_t *data, uint64_t size,
                             const struct resp_limits *limits, const char **why)
 {
@@ -120,8 +148,10 @@ enum resp_result resp_parse(struct resp_parser *p, const uint8_t *data, uint64_t
         p->in_array = true;
     }
     enum resp_result result = RESP_COMPLETE;
-    while (p->count < p->expected && result == RESP_COMPLETE)
-        result = parse_word(p, data, size, limits, why);
+    while (p->count < p->expected && result == RESP_COMPLETE) {
+        parse_short_words(p, data, size, limits);
+        if (p->count < p->expected) result = parse_word(p, data, size, limits, why);
+    }
     assert(result != RESP_COMPLETE || (p->at <= size && p->count == p->expected));
     return result;
 }
@@ -146,9 +176,10 @@ static void append(struct resp_reply *r, const void *data, uint64_t size)
 
 static void append_head(struct resp_reply *r, char type, int64_t number)
 {
-    char head[NUMBER_LINE_MAX];
-    const int size = snprintf(head, sizeof head, "%c%lld\r\n", type, (long long)number);
-    append(r, head, (uint64_t)size);
+    char head[1 + TEXT_NUMBER_MAX + 2] = {type};
+    const size_t size = 1 + text_format_i64(head + 1, number);
+    memcpy(head + size, "\r\n", 2);
+    append(r, head, size + 2);
 }
 
 void resp_status(struct resp_reply *r, const char *text)

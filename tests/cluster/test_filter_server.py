@@ -164,7 +164,7 @@ class FilterServer(ClusterTest):
         self.stop(server)
 
     def test_ids_of_any_bytes_and_sizes(self):
-        ids = ["x" * n for n in (1, 2, 3, 15, 16, 17, 63, 64, 65, 1000, 4000)] + ["ä€😀", " a b "]
+        ids = ["x" * n for n in (1, 2, 3, 9, 10, 15, 16, 17, 63, 64, 65, 98, 99, 100, 101, 1000, 4000)] + ["ä€😀", " a b "]
         self.build("many", *ids)
         server = self.serve(path="many")
         client = self.connect()
