@@ -66,33 +66,37 @@ direct_lookup_fn direct_lookup_for_cpu(void)
 #define BUCKETS_MIN      256u
 #define PREFETCH_BUCKETS ((uint64_t)1 << 14) /* smaller tables fit into the cache */
 
+/* Keys to look up, in the form that they are stored in; the bytes of a long one are borrowed. */
 struct key_group {
-    const uint8_t *data[GROUP_ROWS];
-    uint64_t size[GROUP_ROWS];
-    struct hash_table_key short_key[GROUP_ROWS]; /* as it is stored; undefined for long ones */
+    struct hash_table_key key[GROUP_ROWS];
     uint32_t hash[GROUP_ROWS];
-    uint64_t numbers[GROUP_ROWS + 1]; /* byte forms, and slack to read */
 };
 
 void hash_table_init(struct hash_table *t, struct acc_pool *pool, uint64_t seed)
 {
-    *t = (struct hash_table){.pool = pool, .seed = seed, .direct_lookup = direct_lookup_for_cpu()};
+    *t = (struct hash_table){.pool = pool,
+                             .seed = seed,
+                             .multiplier = hash_mix(seed) | 1,
+                             .direct_lookup = direct_lookup_for_cpu()};
 }
 
 static_assert(sizeof(struct hash_table_key) == sizeof(uint32_t) + HASH_TABLE_SHORT_KEY,
               "a short key fills the struct");
 
-/* Returns a short key as it is stored: zeros follow its bytes, so that all of it can be hashed and
- * compared at once. Reads HASH_TABLE_SHORT_KEY bytes, unless it is empty. */
-static inline struct hash_table_key make_short_key(const uint8_t *data, uint64_t size)
+/* Returns the key as it is stored if it is short: zeros follow its bytes, so that all of it can be
+ * hashed and compared at once. Reads HASH_TABLE_SHORT_KEY bytes, unless it is empty. */
+static inline struct hash_table_key make_key(const uint8_t *data, uint64_t size)
 {
     static const uint8_t masks[2 * HASH_TABLE_SHORT_KEY] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                                             0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    if (size > HASH_TABLE_SHORT_KEY) {
+        assert(size <= UINT32_MAX);
+        return (struct hash_table_key){.size = (uint32_t)size, .data = data};
+    }
     const uint8_t *mask = masks + HASH_TABLE_SHORT_KEY - size;
     if (size == 0) data = masks; /* it may be NULL */
     uint64_t head, head_mask;
     uint32_t tail, tail_mask, size32 = (uint32_t)size;
-    assert(size <= HASH_TABLE_SHORT_KEY);
     memcpy(&head, data, sizeof head);
     memcpy(&head_mask, mask, sizeof head);
     memcpy(&tail, data + sizeof head, sizeof tail);
@@ -107,26 +111,29 @@ static inline struct hash_table_key make_short_key(const uint8_t *data, uint64_t
     return key;
 }
 
+static struct hash_table_key make_number_key(int64_t number)
+{
+    const uint64_t bits[2] = {codec_encode_i64(number)};
+    return make_key((const uint8_t *)bits, sizeof bits[0]);
+}
+
 static bool reserve_key(struct hash_table *t)
 {
     return array_reserve(&t->keys, &t->keys_capacity, t->slots + UINT64_C(1), sizeof *t->keys);
 }
 
-/* Adds a key that is not short. Returns its slot, or UINT32_MAX when out of memory. */
-static uint32_t insert_long_key(struct hash_table *t, const uint8_t *data, uint64_t size)
-{
-    assert(size > HASH_TABLE_SHORT_KEY && size <= UINT32_MAX);
-    uint8_t *copy = reserve_key(t) ? acc_pool_alloc(t->pool, size) : NULL;
-    if (copy == NULL) return UINT32_MAX;
-    bytes_copy(copy, data, size);
-    t->keys[t->slots] = (struct hash_table_key){.size = (uint32_t)size, .data = copy};
-    return t->slots++;
-}
-
-static uint32_t insert_short_key(struct hash_table *t, const struct hash_table_key *key)
+/* Adds a key. Returns its slot, or UINT32_MAX when out of memory. */
+static uint32_t insert_key(struct hash_table *t, const struct hash_table_key *key)
 {
     if (!reserve_key(t)) return UINT32_MAX;
-    t->keys[t->slots] = *key;
+    struct hash_table_key *stored = &t->keys[t->slots];
+    *stored = *key;
+    if (key->size > HASH_TABLE_SHORT_KEY) {
+        uint8_t *copy = acc_pool_alloc(t->pool, key->size);
+        if (copy == NULL) return UINT32_MAX;
+        bytes_copy(copy, key->data, key->size);
+        stored->data = copy;
+    }
     return t->slots++;
 }
 
@@ -165,55 +172,50 @@ static bool reserve_table_buckets(struct hash_table *t, uint32_t extra)
     return true;
 }
 
-/* Of one of the group's keys. */
-static inline bool same_key(const struct hash_table *t, uint32_t slot, const struct key_group *g,
-                            uint32_t row)
+static inline bool same_key(const struct hash_table *t, uint32_t slot,
+                            const struct hash_table_key *key)
 {
-    const struct hash_table_key *key = &t->keys[slot];
-    if (g->size[row] <= HASH_TABLE_SHORT_KEY)
-        return memcmp(key, &g->short_key[row], sizeof *key) == 0;
-    return key->size == g->size[row] && bytes_equal(key->data, g->data[row], g->size[row]);
+    const struct hash_table_key *stored = &t->keys[slot];
+    if (key->size <= HASH_TABLE_SHORT_KEY) return memcmp(stored, key, sizeof *key) == 0;
+    return stored->size == key->size && bytes_equal(stored->data, key->data, key->size);
 }
 
-static uint32_t insert_key(struct hash_table *t, const struct key_group *g, uint32_t row)
+/* Returns UINT32_MAX when out of memory. reserve_table_buckets has ensured half of the buckets are
+ * empty, so an empty one exists and the loop ends. */
+static uint32_t find_or_insert_key(struct hash_table *t, const struct hash_table_key *key,
+                                   uint32_t hash)
 {
-    return g->size[row] <= HASH_TABLE_SHORT_KEY ? insert_short_key(t, &g->short_key[row])
-                                                : insert_long_key(t, g->data[row], g->size[row]);
-}
-
-/* Linear probing. The caller has reserved buckets, so an empty one exists and the loop ends. */
-static uint32_t find_or_insert_key(struct hash_table *t, const struct key_group *g, uint32_t row)
-{
-    const uint32_t hash = g->hash[row];
     const uint64_t mask = t->bucket_count - 1;
     for (uint64_t at = home_bucket(t, hash);; at = (at + 1) & mask) {
         struct hash_table_bucket *b = &t->buckets[at];
         if (b->slot == 0) {
-            uint32_t slot = insert_key(t, g, row);
+            uint32_t slot = insert_key(t, key);
             if (slot != UINT32_MAX) *b = (struct hash_table_bucket){hash, slot + 1};
             return slot;
         }
-        if (b->hash == hash && same_key(t, b->slot - 1, g, row)) return b->slot - 1;
+        if (b->hash == hash && same_key(t, b->slot - 1, key)) return b->slot - 1;
     }
 }
 
-/* Seeded per process, so that an input cannot force collisions. */
-static void hash_key_group(const struct hash_table *t, struct key_group *g, uint32_t rows)
+/* Both factors depend on the table's seed, so that an input cannot force collisions. */
+static inline uint32_t hash_short_key(const struct hash_table *t, const struct hash_table_key *key)
 {
-    for (uint32_t i = 0; i < rows; i++)
-        if (g->size[i] <= HASH_TABLE_SHORT_KEY)
-            g->short_key[i] = make_short_key(g->data[i], g->size[i]);
-    for (uint32_t i = 0; i < rows; i++) {
-        const bool is_short = g->size[i] <= HASH_TABLE_SHORT_KEY;
-        const uint64_t hash = is_short
-                                  ? hash_seeded(&g->short_key[i], sizeof g->short_key[i], t->seed)
-                                  : hash_seeded(g->data[i], g->size[i], t->seed);
-        g->hash[i] = (uint32_t)(hash >> 32);
-    }
+    uint64_t head, tail; /* the bytes 4 to 11; the size and the bytes 0 to 3 */
+    memcpy(&tail, key, sizeof tail);
+    memcpy(&head, (const uint8_t *)key + sizeof tail, sizeof head);
+    const unsigned __int128 product =
+        (unsigned __int128)(head ^ t->seed) * ((tail + t->seed) * t->multiplier | 1);
+    return (uint32_t)((uint64_t)(product >> 64 ^ product) >> 32);
+}
+
+static inline uint32_t hash_key(const struct hash_table *t, const struct hash_table_key *key)
+{
+    if (key->size <= HASH_TABLE_SHORT_KEY) return hash_short_key(t, key);
+    return (uint32_t)(hash_seeded(key->data, key->size, t->seed) >> 32);
 }
 
 /* Returns the bucket's slot + 1 that find_or_insert_key will find, guessed by the hash, or 0. */
-static uint32_t guess_slot_by_hash(const struct hash_table *t, uint32_t hash)
+static inline uint32_t guess_slot_by_hash(const struct hash_table *t, uint32_t hash)
 {
     const uint64_t mask = t->bucket_count - 1;
     uint64_t at = home_bucket(t, hash);
@@ -221,31 +223,24 @@ static uint32_t guess_slot_by_hash(const struct hash_table *t, uint32_t hash)
     return t->buckets[at].slot;
 }
 
-/* A row's bucket, its key, and the bytes of a long key are prefetched so many rows before it is
- * looked up, so that there are always as many cache misses at once as the processor can have. */
-enum { BUCKET_AHEAD = 32, KEY_AHEAD = 16, BYTES_AHEAD = 8 };
-
+/* Three passes, each of which prefetches what the next one reads. */
 static bool find_or_insert_with_prefetch(struct hash_table *t, const struct key_group *g,
                                          uint32_t rows, uint32_t *out_slots)
 {
     uint32_t guess[GROUP_ROWS];
-    for (uint32_t i = 0; i < rows + BUCKET_AHEAD; i++) {
-        if (i < rows) __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
-        const uint32_t key = i - (BUCKET_AHEAD - KEY_AHEAD);
-        if (key < rows) {
-            guess[key] = guess_slot_by_hash(t, g->hash[key]);
-            if (guess[key] != 0) hash_table_prefetch_key(t, guess[key] - 1);
-        }
-        const uint32_t bytes = i - (BUCKET_AHEAD - BYTES_AHEAD);
-        if (bytes < rows && g->size[bytes] > HASH_TABLE_SHORT_KEY && guess[bytes] != 0)
-            hash_table_prefetch_bytes(t, guess[bytes] - 1);
-        const uint32_t row = i - BUCKET_AHEAD;
-        if (row >= rows) continue;
+    for (uint32_t i = 0; i < rows; i++) {
+        guess[i] = guess_slot_by_hash(t, g->hash[i]);
+        if (guess[i] != 0) hash_table_prefetch_key(t, guess[i] - 1);
+    }
+    for (uint32_t i = 0; i < rows; i++)
+        if (g->key[i].size > HASH_TABLE_SHORT_KEY && guess[i] != 0)
+            hash_table_prefetch_bytes(t, guess[i] - 1);
+    for (uint32_t i = 0; i < rows; i++) {
         /* The guess is wrong only if two keys have one hash. */
-        out_slots[row] = guess[row] != 0 && same_key(t, guess[row] - 1, g, row)
-                             ? guess[row] - 1
-                             : find_or_insert_key(t, g, row);
-        if (out_slots[row] == UINT32_MAX) return false;
+        out_slots[i] = guess[i] != 0 && same_key(t, guess[i] - 1, &g->key[i])
+                           ? guess[i] - 1
+                           : find_or_insert_key(t, &g->key[i], g->hash[i]);
+        if (out_slots[i] == UINT32_MAX) return false;
     }
     return true;
 }
@@ -255,11 +250,14 @@ static bool find_or_insert_key_group(struct hash_table *t, struct key_group *g, 
 {
     assert(rows <= GROUP_ROWS);
     if (!reserve_table_buckets(t, rows)) return false;
-    hash_key_group(t, g, rows);
+    for (uint32_t i = 0; i < rows; i++) {
+        g->hash[i] = hash_key(t, &g->key[i]);
+        __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
+    }
     if (t->bucket_count > PREFETCH_BUCKETS)
         return find_or_insert_with_prefetch(t, g, rows, out_slots);
     for (uint32_t i = 0; i < rows; i++) {
-        out_slots[i] = find_or_insert_key(t, g, i);
+        out_slots[i] = find_or_insert_key(t, &g->key[i], g->hash[i]);
         if (out_slots[i] == UINT32_MAX) return false;
     }
     return true;
@@ -270,9 +268,8 @@ static uint32_t find_or_insert_small_key(struct hash_table *t, int64_t key)
 {
     assert(key >= 0 && key < HASH_TABLE_DIRECT_KEYS);
     if (t->direct[key] == 0) {
-        const uint64_t bits[2] = {codec_encode_i64(key)};
-        const struct hash_table_key number = make_short_key((const uint8_t *)bits, sizeof bits[0]);
-        uint32_t slot = insert_short_key(t, &number);
+        const struct hash_table_key number = make_number_key(key);
+        uint32_t slot = insert_key(t, &number);
         if (slot == UINT32_MAX) return slot;
         t->direct[key] = slot + 1;
     }
@@ -313,15 +310,31 @@ static bool find_or_insert_mixed_sizes(struct hash_table *t, const int64_t *keys
         }
         uint32_t n = 0;
         for (; n < GROUP_ROWS && i + n < rows && (uint64_t)keys[i + n] >= HASH_TABLE_DIRECT_KEYS;
-             n++) {
-            g.numbers[n] = codec_encode_i64(keys[i + n]);
-            g.data[n] = (const uint8_t *)&g.numbers[n];
-            g.size[n] = sizeof g.numbers[n];
-        }
+             n++)
+            g.key[n] = make_number_key(keys[i + n]);
         if (!find_or_insert_key_group(t, &g, n, out_slots + i)) return false;
         i += n;
     }
     return true;
+}
+
+/* Sets the group's keys from row `first` of a column. */
+static void load_key_group(struct key_group *g, const struct glint_column *keys, uint32_t first,
+                           uint32_t rows)
+{
+    if (codec_type_is_bytes(keys->type) && keys->start != NULL) {
+        for (uint32_t i = 0; i < rows; i++) {
+            const uint32_t start = keys->start[first + i];
+            g->key[i] = make_key(keys->base + start, keys->end[first + i] - start);
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t number[2] = {0}; /* and slack to read */
+        union glint_value v = glint_column_value(keys, first + i);
+        struct glint_slice key = codec_encode(keys->type, &v, (uint8_t *)number);
+        g->key[i] = make_key(key.data, key.size);
+    }
 }
 
 bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *keys, uint32_t rows,
@@ -341,12 +354,7 @@ bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *
     struct key_group g;
     for (uint32_t first = 0; first < rows; first += GROUP_ROWS) {
         uint32_t n = rows - first < GROUP_ROWS ? rows - first : GROUP_ROWS;
-        for (uint32_t i = 0; i < n; i++) {
-            union glint_value v = glint_column_value(keys, first + i);
-            struct glint_slice key = codec_encode(keys->type, &v, (uint8_t *)&g.numbers[i]);
-            g.data[i] = key.data;
-            g.size[i] = key.size;
-        }
+        load_key_group(&g, keys, first, n);
         if (!find_or_insert_key_group(t, &g, n, out_slots + first)) return false;
     }
     return true;

@@ -99,7 +99,7 @@ struct hash_table {
     uint32_t *direct;               /* [HASH_TABLE_DIRECT_KEYS], slot + 1 */
     direct_lookup_fn direct_lookup; /* NULL: not on this CPU, or a key was too large for it */
     struct acc_pool *pool;          /* for the keys' bytes */
-    uint64_t seed;                  /* random: input cannot be made to collide */
+    uint64_t seed, multiplier;      /* random: input cannot be made to collide */
 };
 
 /* The slot's key, borrowed until the next insertion. */
