@@ -118,6 +118,8 @@ struct glint_function {
     /* REDUCE of i64, batch version: merges value[i] into acc[slot[i]], for i in order. */
     int (*merge_i64)(struct glint_task *task, int64_t *acc, const uint32_t *slot,
                      const int64_t *value, uint32_t rows);
+    int (*merge_f64)(struct glint_task *task, double *acc, const uint32_t *slot,
+                     const double *value, uint32_t rows); /* of f64; beside `merge` */
     /* REDUCE of i64, together with merge_i64: merges `value` into *acc `times` times. Lets the
      * engine count equal values without one call for each. */
     int (*repeat_i64)(struct glint_task *task, int64_t *acc, int64_t value, uint64_t times);
@@ -208,6 +210,7 @@ struct glint_group_members {
 struct glint_reduce_members {
     GLINT_MEMBER(merge);
     GLINT_MEMBER(merge_i64);
+    GLINT_MEMBER(merge_f64);
     GLINT_MEMBER(repeat_i64);
     GLINT_MEMBER(chunk_bytes_max);
     GLINT_MEMBER(sequential);
@@ -359,13 +362,28 @@ int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_
 
 /* ---- Slices */
 
+/* As memchr, which most fields are too short for: they end in the first words of eight bytes. */
+static inline const uint8_t *glint_find_byte(const uint8_t *at, uint8_t byte, uint64_t size)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    for (int i = 0; i < 4 && size >= 8; i++, at += 8, size -= 8) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        word ^= ones * byte;
+        const uint64_t zeros = (word - ones) & ~word & ones << 7; /* the lowest one is right */
+        if (zeros != 0) return at + __builtin_ctzll(zeros) / 8;
+    }
+#endif
+    return (const uint8_t *)memchr(at, byte, size);
+}
 /* Cuts *rest at its first `separator`: *out is what is before it, *rest what follows. Returns
  * false, without a field, after the last one. A slice whose data is NULL has no fields. */
 static inline bool glint_next_field(struct glint_slice *rest, char separator,
                                     struct glint_slice *out)
 {
     if (rest->data == NULL) return false;
-    const uint8_t *end = (const uint8_t *)memchr(rest->data, separator, rest->size);
+    const uint8_t *end = glint_find_byte(rest->data, (uint8_t)separator, rest->size);
     *out = *rest;
     rest->data = NULL;
     rest->size = 0;

@@ -47,6 +47,14 @@ static int sum_f64(struct glint_task *task, void *state, struct glint_acc *acc,
     return 0;
 }
 
+static int sum_f64_rows(struct glint_task *task, double *acc, const uint32_t *slot,
+                        const double *value, uint32_t rows)
+{
+    (void)task;
+    for (uint32_t i = 0; i < rows; i++) acc[slot[i]] += value[i];
+    return 0;
+}
+
 /* Bitwise or, to merge marks. */
 static int bitwise_or_i64(struct glint_task *task, void *state, struct glint_acc *acc,
                           const union glint_value *value)
@@ -269,7 +277,8 @@ const struct glint_function GLINT_SUM_F64 = {.name = "glint.sum_f64",
                                              .kind = GLINT_KIND_REDUCE,
                                              .in = {GLINT_ANY, GLINT_F64},
                                              .out = {GLINT_SAME, GLINT_SAME},
-                                             .merge = sum_f64};
+                                             .merge = sum_f64,
+                                             .merge_f64 = sum_f64_rows};
 
 const struct glint_function GLINT_OR_I64 = {.name = "glint.or_i64",
                                             .kind = GLINT_KIND_REDUCE,

@@ -1,6 +1,7 @@
 /* See emitter.h. The common cases, numbers and borrowed slices, cost one or two stores per row. */
 #include "engine/records/emitter.h"
 
+#include "engine/records/bytes.h"
 #include "engine/records/codec.h"
 
 #include <assert.h>
@@ -185,7 +186,9 @@ static void emit_large_record(struct glint_emitter *e, const struct glint_record
     emitter_push_batch(e, &batch);
 }
 
-static void emit_record(struct glint_emitter *e, const struct glint_record *record)
+/* Inlined, it would cost each call of glint_emit the stack protector. */
+__attribute__((noinline)) static void emit_record(struct glint_emitter *e,
+                                                  const struct glint_record *record)
 {
     if (e->flow != FLOW_MORE) return;
     e->emitted++;
@@ -222,19 +225,27 @@ static void emit_record(struct glint_emitter *e, const struct glint_record *reco
     if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
 }
 
-/* Adds the cell to a column that has rows already: a number, or bytes of the memory that they refer
- * to. Returns false if emit_record must. */
+/* Adds the cell to a column that has rows already: a number, bytes of the memory that they refer
+ * to, or bytes that fit into the buffer. Returns false if emit_record must. */
 static inline bool emitter_column_add(const struct glint_emitter *e, struct emit_column *c,
-                                      const union glint_value *v)
+                                      union glint_value v)
 {
-    if (!codec_type_is_bytes(c->column.type)) {
-        if (c->i64 != NULL) memcpy(&c->i64[e->rows], v, sizeof(int64_t));
+    if (c->start == NULL) { /* no bytes */
+        if (c->i64 != NULL) c->i64[e->rows] = v.i64;
         return true;
     }
-    const uint64_t at = (uint64_t)((uintptr_t)v->bytes.data - (uintptr_t)c->column.base);
-    const uint64_t size = v->bytes.size;
-    if (c->copies || at > c->column.size || size > c->column.size - at || size > EMIT_BUFFER_BYTES)
+    uint64_t at = (uint64_t)((uintptr_t)v.bytes.data - (uintptr_t)c->column.base);
+    const uint64_t size = v.bytes.size;
+    if (size > EMIT_COPY_BYTES_MAX) return false;
+    if (c->copies) {
+        at = c->used;
+        assert(c->column.base == c->buffer && at <= EMIT_BUFFER_BYTES);
+        if (size > EMIT_BUFFER_BYTES - at) return false;
+        bytes_copy(c->buffer + at, v.bytes.data, size);
+        c->used += (uint32_t)size;
+    } else if (at > c->column.size || size > c->column.size - at) {
         return false;
+    }
     c->start[e->rows] = (uint32_t)at;
     c->end[e->rows] = (uint32_t)(at + size);
     return true;
@@ -245,10 +256,12 @@ static inline bool emitter_column_add(const struct glint_emitter *e, struct emit
 void glint_emit(struct glint_emitter *e, const struct glint_record *record)
 {
     if (!e->numbers) {
-        const bool changes = e->keep_key || e->keep_value || e->struct_size != 0;
-        if (e->rows == 0 || e->flow != FLOW_MORE || changes ||
-            !emitter_column_add(e, &e->key, &record->key) ||
-            !emitter_column_add(e, &e->value, &record->value)) {
+        const bool first = e->rows == 0 || e->flow != FLOW_MORE;
+        if (first || e->keep_value || e->struct_size != 0 ||
+            !emitter_column_add(e, &e->value, record->value) ||
+            !emitter_column_add(e, &e->key,
+                                e->keep_key ? glint_column_value(&e->in->key, e->kept_row)
+                                            : record->key)) {
             emit_record(e, record);
             return;
         }

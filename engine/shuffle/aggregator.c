@@ -72,10 +72,12 @@ int aggregator_init(struct aggregator *f, struct glint_task *task, const struct 
 bool aggregator_merges_columns(const struct shuffle_spec *spec)
 {
     /* FOLD too: during merging it is a REDUCE, the zero is merged at the end. */
-    bool number = spec->value == GLINT_I64 && spec->acc == GLINT_I64;
     bool reduce =
         spec->dependency.combine == COMBINE_REDUCE || spec->dependency.combine == COMBINE_FOLD;
-    return number && reduce && spec->fn->merge_i64 != NULL;
+    if (!reduce || spec->value != spec->acc) return false;
+    return spec->acc == GLINT_I64   ? spec->fn->merge_i64 != NULL
+           : spec->acc == GLINT_F64 ? spec->fn->merge_f64 != NULL
+                                    : false;
 }
 
 /* Overwrites `acc`: bytes are copied into its pool. */
@@ -98,7 +100,11 @@ static int check_function_returned(const struct aggregator *f, int returned)
 int aggregator_merge_columns(const struct aggregator *f, int64_t *acc, const uint32_t *slot,
                              const int64_t *value, uint32_t rows)
 {
-    return check_function_returned(f, f->spec->fn->merge_i64(f->task, acc, slot, value, rows));
+    const struct glint_function *fn = f->spec->fn;
+    return check_function_returned(
+        f, f->spec->acc == GLINT_I64
+               ? fn->merge_i64(f->task, acc, slot, value, rows)
+               : fn->merge_f64(f->task, (double *)acc, slot, (const double *)value, rows));
 }
 
 int aggregator_merge_repeated(const struct aggregator *f, int64_t *acc, int64_t value,

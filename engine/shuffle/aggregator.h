@@ -41,11 +41,11 @@ int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,
 int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
                            const union glint_value *value, bool raw);
 
-/* Whether a batch can be merged with one call of fn->merge_i64: values and accumulators are i64,
- * the mode is REDUCE or FOLD, and the function has the column form. */
+/* Whether a batch can be merged with one call of fn->merge_i64 or fn->merge_f64: values and
+ * accumulators are such numbers, the mode is REDUCE or FOLD, and the function has that form. */
 bool aggregator_merges_columns(const struct shuffle_spec *spec);
-/* Then: merges value[i] into acc[slot[i]]; or `value` into *acc, `times` times, for functions with
- * repeat_i64. Both return 0 or the function's error. */
+/* Then: merges value[i] into acc[slot[i]], where f64 are their bits; or `value` into *acc, `times`
+ * times, for functions with repeat_i64. Both return 0 or the function's error. */
 int aggregator_merge_columns(const struct aggregator *f, int64_t *acc, const uint32_t *slot,
                              const int64_t *value, uint32_t rows);
 int aggregator_merge_repeated(const struct aggregator *f, int64_t *acc, int64_t value,

@@ -266,7 +266,8 @@ static int combine_constant_batch(struct combine_buffer *g, const int64_t *value
 {
     const struct glint_function *fn = g->spec->fn;
     uint32_t count[SLOT_HISTOGRAM_SLOTS_MAX];
-    if (fn->repeat_i64 == NULL || g->table.slots > SLOT_HISTOGRAM_SLOTS_MAX ||
+    if (fn->repeat_i64 == NULL || g->spec->acc != GLINT_I64 ||
+        g->table.slots > SLOT_HISTOGRAM_SLOTS_MAX ||
         !g->slot_histogram(slots, values, rows, g->table.slots, count))
         return 0;
     int r = 0;
@@ -276,10 +277,10 @@ static int combine_constant_batch(struct combine_buffer *g, const int64_t *value
     return r == 0 ? 1 : r;
 }
 
-/* Merges i64 columns with one call for all rows. A new slot's accumulator must not be merged with
- * an undefined value, so the first row of each new slot sets it and is left out of the call. New
- * slots are numbered in order of appearance: slots[i] == known is the first row of the next new
- * slot. Returns 0 or the function's error. */
+/* Merges columns of numbers with one call for all rows; f64 are their bits. A new slot's
+ * accumulator must not be merged with an undefined value, so the first row of each new slot sets it
+ * and is left out of the call. New slots are numbered in order of appearance: slots[i] == known is
+ * the first row of the next new slot. Returns 0 or the function's error. */
 static int combine_columns(struct combine_buffer *g, const int64_t *values, uint32_t *slots,
                            uint32_t rows, uint32_t known)
 {
@@ -384,8 +385,11 @@ int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_ba
         for (uint32_t s = known; s < g->table.slots; s++) g->accs[s] = acc_init(&g->pool);
     if (!found) return error_no_memory(&g->task->error);
     if (g->spec->acc == GLINT_NONE) return 0;
-    if (aggregator_merges_columns(g->spec))
-        return combine_columns(g, batch->value.i64, slots, batch->rows, known);
+    if (aggregator_merges_columns(g->spec)) {
+        const struct glint_column *v = &batch->value;
+        const int64_t *bits = v->type == GLINT_I64 ? v->i64 : (const int64_t *)v->f64;
+        return combine_columns(g, bits, slots, batch->rows, known);
+    }
     return combine_rows(g, batch, slots, known);
 }
 

@@ -29,6 +29,14 @@ static int add_f64(struct glint_task *task, void *state, struct glint_acc *acc,
     return 0;
 }
 
+static int add_f64_columns(struct glint_task *task, double *acc, const uint32_t *slot,
+                           const double *value, uint32_t rows)
+{
+    (void)task;
+    for (uint32_t i = 0; i < rows; i++) acc[slot[i]] += value[i];
+    return 0;
+}
+
 static int concat(struct glint_task *task, void *state, struct glint_acc *acc,
                   const union glint_value *value)
 {
@@ -59,7 +67,9 @@ const struct glint_function fn_sum_i64 = {
 const struct glint_function fn_sum_i64_rows = {
     .name = "t.sum_rows", .kind = GLINT_KIND_REDUCE, .merge = add_i64};
 const struct glint_function fn_sum_f64 = {
-    .name = "t.sum_f64", .kind = GLINT_KIND_REDUCE, .merge = add_f64};
+    .name = "t.sum_f64", .kind = GLINT_KIND_REDUCE, .merge = add_f64, .merge_f64 = add_f64_columns};
+const struct glint_function fn_sum_f64_rows = {
+    .name = "t.sum_f64_rows", .kind = GLINT_KIND_REDUCE, .merge = add_f64};
 const struct glint_function fn_concat = {
     .name = "t.concat", .kind = GLINT_KIND_REDUCE, .merge = concat};
 const struct glint_function fn_concat_chunks = {

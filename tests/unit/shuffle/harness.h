@@ -52,7 +52,8 @@ void compare_records(const struct records *got, const struct records *expected, 
                      const char *what);
 
 /* Functions whose results depend on the order of values, as far as their types allow. */
-extern const struct glint_function fn_sum_i64, fn_sum_i64_rows, fn_sum_f64, fn_concat,
-    fn_concat_chunks, fn_list, fn_text_list; /* lists: AGGREGATE and COMBINE, i64 or text to text */
+extern const struct glint_function fn_sum_i64, fn_sum_i64_rows, fn_sum_f64, fn_sum_f64_rows,
+    fn_concat, fn_concat_chunks, /* lists: AGGREGATE and COMBINE, i64 or text to text */
+    fn_list, fn_text_list;
 
 #endif

@@ -209,6 +209,7 @@ Test(shuffle, large_tables_equal_oracle)
     const struct shuffle_spec specs[] = {
         {.dependency.combine = COMBINE_REDUCE, .fn = &fn_sum_i64, .value = GLINT_I64},
         {.dependency.combine = COMBINE_REDUCE, .fn = &fn_sum_f64, .value = GLINT_F64},
+        {.dependency.combine = COMBINE_REDUCE, .fn = &fn_sum_f64_rows, .value = GLINT_F64},
         {.dependency.combine = COMBINE_REDUCE, .fn = &fn_concat, .value = GLINT_TEXT},
         {.dependency.combine = COMBINE_REDUCE, .fn = &fn_concat_chunks, .value = GLINT_TEXT},
         {.dependency = {.combine = COMBINE_FOLD, .zero = zero},
@@ -228,6 +229,8 @@ Test(shuffle, double_sums_are_added_in_fixed_order)
         .dependency.combine = COMBINE_REDUCE, .map_side = true, .fn = &fn_sum_f64};
     check_all(spec, &(struct workload){GLINT_I64, GLINT_F64, 10, 0, 0, 0, 0}, "few keys");
     check_all(spec, &(struct workload){GLINT_TEXT, GLINT_F64, 3000, 0, 0, 0, 0}, "text keys");
+    spec.fn = &fn_sum_f64_rows;
+    check_all(spec, &(struct workload){GLINT_TEXT, GLINT_F64, 3000, 0, 0, 0, 0}, "row by row");
 }
 
 Test(shuffle, concatenations_keep_order)
