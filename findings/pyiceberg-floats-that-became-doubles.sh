@@ -3,7 +3,7 @@
 # to double, with the files as they are.
 # Guess: after that the column is one of doubles: 0.1 of an old file, 0.10000000149 as the scan shows it, is greater than 0.1.
 # Behaviour: in an old file the filter is rounded to a float: `x > 0.1` loses that row and `x = 0.1` finds it, unless it is
-# the smallest of its file, whose bounds are compared as doubles. The same rows written anew as doubles are found and not found.
+# the smallest of its file, whose bounds are compared as doubles. The same rows, written again as doubles, are found and not found.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
