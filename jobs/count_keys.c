@@ -1,7 +1,6 @@
 /* count-keys: how many rows each key has.
  *
  *     line -> (key, 1) -> reduceByKey(+) -> key TAB count */
-#include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 #include "jobs/rows/row_counts.h"
 

@@ -4,7 +4,6 @@
  *
  * Both parts are written in one pass, so the input is read once. */
 #include "engine/batch.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 #include "jobs/rows/ratio.h"
 #include "jobs/rows/row_output.h"

@@ -1,5 +1,4 @@
 /* collectAsMap: collect, sorted by key; only the last value of each key is kept. */
-#include "engine/records/codec.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -2,7 +2,6 @@
  * of some columns as key, with CSV_SEPARATOR between them, and cells (base/cell.h) of others. A row
  * with a number that is no cell is a row of text, as column_rows_read makes it. */
 #include "engine/base/cell.h"
-#include "engine/input/bad_rows.h"
 #include "engine/input/column_reader.h"
 #include "engine/input/csv.h"
 #include "engine/input/split.h"

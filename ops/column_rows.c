@@ -1,7 +1,6 @@
 /* Rows of files of columns, for operators that take rows of tables: as text, or typed for jobs that
  * keep them (input/typed_row.h). */
 #include "engine/input/arrow_builder.h"
-#include "engine/input/bad_rows.h"
 #include "engine/input/column_reader.h"
 #include "engine/input/csv.h"
 #include "engine/input/split.h"

@@ -7,7 +7,6 @@
  * The estimator is that of Ertl, "New cardinality estimation algorithms for HyperLogLog sketches"
  * (2017), algorithm 6, which needs no tables of empirical corrections and is unbiased for small
  * numbers, too. Its standard error is 1.04 / sqrt(2^14), which is 0.8 %. */
-#include "engine/base/endian.h"
 #include "engine/base/hash.h"
 #include "engine/batch.h"
 #include "engine/records/codec.h"

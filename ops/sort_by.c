@@ -3,8 +3,6 @@
 #include "engine/batch.h"
 #include "ops/record_key.h"
 
-#include <assert.h>
-
 struct keys_state {
     struct function_op_state function; /* must be first: function_op_open and _close use it */
     struct glint_schema in;

@@ -5,7 +5,6 @@
 #include "engine/records/codec.h"
 #include "ops/ops.h"
 
-#include <assert.h>
 #include <string.h>
 
 struct sum {

@@ -7,7 +7,6 @@
 #include "engine/input/split.h"
 #include "ops/ops.h"
 
-#include <assert.h>
 #include <string.h>
 
 struct whole_files_state {

@@ -7,7 +7,6 @@
 
 #include <assert.h>
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- Converts values of keys: from TOML or text to a field, and back to text. Fields are accessed

@@ -3,7 +3,6 @@
 #include "engine/base/cancel.h"
 #include "engine/base/text.h"
 #include "engine/input/input_walk.h"
-#include "engine/limits.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* See daemon_internal.h. A file is complete when it has its final name; what a daemon that was
  * killed left under a temporary name is not locked any more, and is removed when room is made. */
-#include "engine/base/hash.h"
 #include "engine/base/log.h"
 #include "engine/base/text.h"
 #include "engine/limits.h"

@@ -1,6 +1,5 @@
 /* Creates the nodes of the plan. Types and functions are checked here, once, before anything
  * runs. */
-#include "engine/base/hash.h"
 #include "engine/base/utf8.h"
 #include "engine/input/split.h"
 #include "engine/plan/context.h"

@@ -2,17 +2,13 @@
 #include "engine/base/env.h"
 #include "engine/base/mem.h"
 #include "engine/cli/options.h"
-#include "engine/cli/print.h"
 #include "engine/cli/signals.h"
-#include "engine/limits.h"
 #include "jobs/commands/commands.h"
 #include "jobs/commands/output_file.h"
 #include "jobs/generate/names.h"
 #include "jobs/generate/ratings.h"
 #include "jobs/generate/words.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #define CHUNK_ROWS 32768u

@@ -3,7 +3,6 @@
 #include "engine/base/env.h"
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
-#include "engine/cli/print.h"
 #include "engine/cli/signals.h"
 #include "jobs/bloom/formats.h"
 #include "jobs/commands/atomic_output.h"

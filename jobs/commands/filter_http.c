@@ -7,7 +7,6 @@
 #include "jobs/bloom/id_type.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 

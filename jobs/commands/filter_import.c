@@ -5,7 +5,6 @@
 #include "engine/base/env.h"
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
-#include "engine/cli/print.h"
 #include "engine/cli/signals.h"
 #include "engine/input/input.h"
 #include "engine/records/pack.h"

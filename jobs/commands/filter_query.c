@@ -3,7 +3,6 @@
 #include "engine/base/env.h"
 #include "engine/base/utf8.h"
 #include "engine/cli/options.h"
-#include "engine/cli/print.h"
 #include "engine/limits.h"
 #include "jobs/bloom/id_type.h"
 #include "jobs/commands/commands.h"

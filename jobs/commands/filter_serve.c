@@ -3,7 +3,6 @@
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
 #include "engine/cli/web.h"
-#include "engine/limits.h"
 #include "engine/net/listener.h"
 #include "engine/web/web_http.h"
 #include "jobs/commands/commands.h"

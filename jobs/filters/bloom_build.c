@@ -18,7 +18,6 @@
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
 #include "jobs/filters/sizes_from.h"
-#include "jobs/jobs.h"
 
 #include <assert.h>
 #include <string.h>

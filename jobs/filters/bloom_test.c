@@ -11,11 +11,9 @@
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
 #include "jobs/filters/segments_heads.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/fields_kernel.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- bloom.test_rating, bloom.test_text */

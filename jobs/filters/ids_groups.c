@@ -1,5 +1,4 @@
 /* The group functions of ids.h: the values of a key are streamed, its size first, its ids last. */
-#include "engine/base/text.h"
 #include "jobs/filters/ids.h"
 
 #include <assert.h>

@@ -1,5 +1,4 @@
 /* The options for the size and the hashing of filters. */
-#include "engine/base/text.h"
 #include "jobs/bloom/formats.h"
 #include "jobs/filters/sizes.h"
 #include "jobs/generate/draw.h"

@@ -13,7 +13,6 @@
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/one_filter.h"
 #include "jobs/filters/sizes_from.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/where.h"
 
 #include <assert.h>

@@ -2,7 +2,6 @@
  */
 #include "jobs/join/join.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* ---- join.pairs: msgpack [probe, build] to a line */

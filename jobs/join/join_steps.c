@@ -7,7 +7,6 @@
  *
  * join --method bloom does the same in one plan and saves no intermediate results. */
 #include "jobs/filters/sizes_from.h"
-#include "jobs/jobs.h"
 #include "jobs/join/join.h"
 
 struct steps {

@@ -13,9 +13,7 @@
 
 #include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
-#include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/task_results.h"
 #include "jobs/rows/text_table.h"
 

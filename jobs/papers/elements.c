@@ -2,7 +2,6 @@
 #include "jobs/papers/elements.h"
 
 #include "engine/batch.h"
-#include "engine/limits.h"
 
 #include <assert.h>
 #include <string.h>

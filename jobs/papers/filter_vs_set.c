@@ -2,11 +2,9 @@
  * the elements. The plan only reads the elements: one thread of the driver measures. */
 #include "engine/base/text.h"
 #include "jobs/filters/sizes.h"
-#include "jobs/jobs.h"
 #include "jobs/papers/filter_comparison.h"
 #include "jobs/rows/text_table.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum { CONTENDERS_MAX = 512, ROUNDS_MAX = 100000000 };

@@ -4,8 +4,6 @@
  *     per sample: randomSplit(lines) -> count, then per p: build from one part, look up the other
  *
  * Every sample is another split of the same rows, so the deviation is that of filters and ids. */
-#include "jobs/filters/bloom_pipeline.h"
-#include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
 #include "jobs/papers/spread.h"
 #include "jobs/papers/trial.h"

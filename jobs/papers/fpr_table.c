@@ -4,8 +4,6 @@
  *     TRAIN -> count-keys -> sizes; per scheme and p: bloom-build, then bloom-test with TEST
  *
  * Each line has the measured rate, the one predicted by the filter's bits, and the textbook's. */
-#include "jobs/filters/bloom_pipeline.h"
-#include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
 #include "jobs/papers/trial.h"
 #include "jobs/rows/text_table.h"

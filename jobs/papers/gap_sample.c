@@ -7,7 +7,6 @@
  * cluster; an input with other splits (--split-size) gives another sample. */
 #include "engine/batch.h"
 #include "jobs/generate/draw.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 
 #include <assert.h>

@@ -16,7 +16,6 @@
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/sizes_from.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/row_counts.h"
 
 #include <assert.h>

@@ -7,7 +7,6 @@
 #include "jobs/papers/membership.h"
 
 #include "jobs/filters/sizes_from.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/task_results.h"
 #include "jobs/rows/text_table.h"
 

@@ -5,7 +5,6 @@
  * Counts are combined in the map tasks. With a file of probabilities each key is sized by its own:
  * the counts are joined with it, so neither side has to fit into memory. */
 #include "engine/base/text.h"
-#include "jobs/jobs.h"
 #include "jobs/papers/lists.h"
 #include "jobs/rows/key_lines.h"
 #include "jobs/rows/row_counts.h"

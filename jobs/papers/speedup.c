@@ -8,14 +8,11 @@
  */
 #include "engine/base/text.h"
 #include "jobs/filters/bloom_pipeline.h"
-#include "jobs/jobs.h"
 #include "jobs/papers/admit.h"
 #include "jobs/papers/elements.h"
 #include "jobs/papers/lists.h"
 #include "jobs/papers/times.h"
 #include "jobs/rows/text_table.h"
-
-#include <assert.h>
 
 enum { SPEEDUP_SLOTS_MAX = 1000 };
 

@@ -6,7 +6,6 @@
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/bloom_pipeline.h"
 #include "jobs/filters/one_filter.h"
-#include "jobs/jobs.h"
 
 #include <assert.h>
 #include <string.h>

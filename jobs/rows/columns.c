@@ -10,7 +10,6 @@
 #include "jobs/rows/where.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #if defined(__x86_64__)

@@ -3,7 +3,6 @@
 
 #include "jobs/rows/columns.h"
 #include "jobs/rows/fields_kernel.h"
-#include "jobs/rows/fields_quotes.h"
 #include "jobs/rows/where.h"
 
 #include <assert.h>

@@ -9,7 +9,6 @@
  * the input again. */
 #include "jobs/tables/agg.h"
 
-#include "jobs/jobs.h"
 #include "jobs/rows/row_output.h"
 
 #include <string.h>

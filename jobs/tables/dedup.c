@@ -7,7 +7,6 @@
  * reads everything, and a false positive drops a line that is no duplicate. */
 #include "jobs/bloom/bloom.h"
 #include "jobs/filters/sizes.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/columns.h"
 #include "jobs/rows/row_output.h"
 

@@ -4,7 +4,6 @@
 #include "engine/batch.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/filters/sizes_from.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/columns.h"
 #include "jobs/rows/id_values.h"
 #include "jobs/rows/row_output.h"

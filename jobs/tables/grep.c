@@ -7,14 +7,12 @@
  * Patterns are compiled to machine code by PCRE2 where the processor and the system allow it. */
 #include "engine/batch.h"
 #include "engine/input/csv.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/columns.h"
 #include "jobs/rows/row_output.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <assert.h>
 #include <pcre2.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { JIT_STACK_MIN = 32 << 10, JIT_STACK_MAX = 1 << 20 };

@@ -5,9 +5,7 @@
  * An item that is only a column passes its bytes unchanged; the others are expressions. */
 #include "engine/base/text.h"
 #include "engine/batch.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/arithmetic.h"
-#include "jobs/rows/fields_quotes.h"
 #include "jobs/rows/partition_output.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/rows/where.h"

@@ -5,7 +5,6 @@
  *
  * Equal keys keep the order of the input. With --unique only the first line of each key passes. */
 #include "engine/batch.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/tables/sort_key.h"
 

@@ -11,7 +11,6 @@
  *
  * There all lines are shuffled: neither the groups nor their lines need to fit in memory. */
 #include "engine/base/text.h"
-#include "jobs/jobs.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/tables/group_partition.h"
 #include "jobs/tables/sort_key.h"

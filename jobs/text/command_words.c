@@ -2,7 +2,6 @@
  * one of \ " $ ` and the end of a line, and outside of quotes \ keeps the next character. */
 #include "jobs/text/command_words.h"
 
-#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 

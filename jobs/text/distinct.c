@@ -1,5 +1,4 @@
 /* distinct: each different row once. */
-#include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 #include "jobs/rows/row_output.h"
 

@@ -1,5 +1,4 @@
 /* sample: lines chosen at random. */
-#include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 #include "jobs/rows/row_output.h"
 

@@ -1,5 +1,4 @@
 /* stream: commands as map, combine and reduce, as in Hadoop Streaming. */
-#include "jobs/jobs.h"
 #include "jobs/rows/fields.h"
 #include "jobs/text/command_words.h"
 

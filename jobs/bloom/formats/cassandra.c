@@ -3,8 +3,6 @@
 #include "jobs/bloom/format.h"
 #include "jobs/bloom/murmur128.h"
 
-#include <math.h>
-
 enum { BUCKETS_MIN = 2, BUCKETS_MAX = 20, EXCESS = 20 };
 
 /* BloomCalculations.probs, of version 5.0: the rate with so many bits per id and k hashes, k from 1
