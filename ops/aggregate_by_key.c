@@ -2,8 +2,6 @@
  * have another type; accumulators of different map partitions are combined. */
 #include "ops/ops.h"
 
-extern const struct op op_aggregate_by_key;
-
 struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_value zero,
                                          const struct glint_function *function,
                                          struct glint_args *args)

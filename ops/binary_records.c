@@ -118,8 +118,6 @@ static int check_record_file_sizes(struct glint_rdd *rdd, uint64_t record_bytes)
     return 0;
 }
 
-extern const struct op op_binary_records;
-
 struct glint_rdd *glint_binary_records(struct glint *g, const char *paths, uint64_t record_bytes)
 {
     if (record_bytes == 0 || record_bytes > BINARY_RECORD_BYTES_MAX) {

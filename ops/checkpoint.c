@@ -3,8 +3,6 @@
 #include "engine/input/split.h"
 #include "ops/ops.h"
 
-extern const struct op op_msgpack_file, op_save_as_msgpack_file;
-
 static int make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};

@@ -2,8 +2,6 @@
  * it to the partitions that it reads. */
 #include "ops/ops.h"
 
-extern const struct op op_coalesce;
-
 struct glint_rdd *glint_coalesce(struct glint_rdd *rdd, uint32_t partitions)
 {
     if (rdd == NULL) return rdd_fail_null("coalesce");

@@ -2,8 +2,6 @@
  * collected: the next operator receives [side, value] as a stream. */
 #include "ops/sides.h"
 
-extern const struct op op_cogroup;
-
 struct glint_rdd *glint_cogroup(struct glint_rdd *left, struct glint_rdd *right)
 {
     struct sides_spec sides = {.shuffle_op = &op_cogroup,

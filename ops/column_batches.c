@@ -16,8 +16,6 @@
 #include <assert.h>
 #include <string.h>
 
-extern const struct op op_column_batches;
-
 #define BLOCK_BYTES    (1u << 20)
 #define BLOCK_ROWS_MIN 1024u
 #define BLOCK_ROWS_MAX (1u << 16)

@@ -13,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-extern const struct op op_column_cells;
-
 enum {
     /* Decimals whose text has up to 18 digits, even if it begins with a zero. */
     CELL_SCALE_MAX = 17,

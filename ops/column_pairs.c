@@ -10,8 +10,6 @@
 #include <limits.h>
 #include <string.h>
 
-extern const struct op op_column_pairs;
-
 struct pair_column {
     uint32_t column; /* of the layout; GLINT_NO_COLUMN */
     enum glint_type type;

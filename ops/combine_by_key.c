@@ -1,8 +1,6 @@
 /* combineByKey: like aggregateByKey, but an accumulator is created from a key's first value. */
 #include "ops/ops.h"
 
-extern const struct op op_combine_by_key;
-
 struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                        struct glint_args *args)
 {

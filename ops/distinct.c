@@ -2,8 +2,6 @@
  * record is packed into the key before the shuffle, and unpacked after it. */
 #include "ops/record_key.h"
 
-extern const struct op op_distinct;
-
 struct glint_rdd *glint_distinct(struct glint_rdd *rdd)
 {
     struct glint_rdd *packed = record_key_pack(rdd, op_distinct.name, 0);

@@ -67,8 +67,6 @@ static enum flow filter_push(void *state, const struct glint_batch *batch,
     return selection_emit(&s->selection, batch, s->rows, count, out);
 }
 
-extern const struct op op_filter;
-
 struct glint_rdd *glint_filter(struct glint_rdd *rdd, const struct glint_function *function,
                                struct glint_args *args)
 {

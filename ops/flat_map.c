@@ -34,8 +34,6 @@ static void flat_map_close(void *state)
     function_op_close(&((struct flat_map_state *)state)->function);
 }
 
-extern const struct op op_flat_map;
-
 struct glint_rdd *glint_flat_map(struct glint_rdd *rdd, const struct glint_function *function,
                                  struct glint_args *args)
 {

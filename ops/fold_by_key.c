@@ -1,8 +1,6 @@
 /* foldByKey: merges the values of each key, starting from `zero` once per map partition. */
 #include "ops/ops.h"
 
-extern const struct op op_fold_by_key;
-
 struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zero,
                                     const struct glint_function *function, struct glint_args *args)
 {

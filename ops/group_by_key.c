@@ -2,8 +2,6 @@
  * operator receives the values of a key as a stream. */
 #include "ops/ops.h"
 
-extern const struct op op_group_by_key;
-
 struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd)
 {
     if (rdd == NULL) return rdd_fail_null("groupByKey");

@@ -3,8 +3,6 @@
 #include "ops/ops.h"
 #include "ops/sides.h"
 
-extern const struct op op_group_with;
-
 struct glint_rdd *glint_group_with(struct glint_rdd *const *rdds, uint32_t count)
 {
     const char *name = op_group_with.name;

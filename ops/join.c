@@ -2,8 +2,6 @@
 #include "ops/join_pairs.h"
 #include "ops/sides.h"
 
-extern const struct op op_join;
-
 struct glint_rdd *glint_join(struct glint_rdd *left, struct glint_rdd *right)
 {
     return join_rdd(&op_join, left, right, false, false);

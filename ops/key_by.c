@@ -13,8 +13,6 @@ static enum flow key_by_push(void *state, const struct glint_batch *batch,
     return function_call_batch(&((struct function_op_state *)state)->call, batch, out);
 }
 
-extern const struct op op_key_by;
-
 struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const struct glint_function *function,
                                struct glint_args *args)
 {

@@ -80,8 +80,6 @@ static enum flow key_value_text_run(void *state, struct glint_slice split,
     return text_source_read_split(s->task, split, key_value_text_push, s);
 }
 
-extern const struct op op_key_value_text_file;
-
 struct glint_rdd *glint_key_value_text_file(struct glint *g, const char *paths, char separator)
 {
     const uint64_t byte = (uint8_t)separator;

@@ -29,8 +29,6 @@ static enum flow values_push(void *state, const struct glint_batch *batch,
     return push_one_column(batch, &batch->value, out);
 }
 
-extern const struct op op_keys, op_values;
-
 static struct glint_rdd *keys_or_values_rdd(struct glint_rdd *rdd, const struct op *op,
                                             enum glint_type type)
 {

@@ -7,8 +7,6 @@ static enum flow map_push(void *state, const struct glint_batch *batch, struct g
     return function_call_batch(&((struct function_op_state *)state)->call, batch, out);
 }
 
-extern const struct op op_map;
-
 struct glint_rdd *glint_map(struct glint_rdd *rdd, const struct glint_function *function,
                             struct glint_args *args)
 {

@@ -16,8 +16,6 @@ static enum flow map_partitions_finish(void *state, struct glint_emitter *out)
     return function_call_result_to_flow(c, c->fn->end(c->task, c->state, out), out);
 }
 
-extern const struct op op_map_partitions, op_map_partitions_with_index;
-
 static struct glint_rdd *map_partitions_rdd(struct glint_rdd *rdd, const struct op *op,
                                             const struct glint_function *function,
                                             struct glint_args *args)

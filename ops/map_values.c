@@ -97,8 +97,6 @@ static void map_values_close(void *state)
     buffer_fini(&s->key);
 }
 
-extern const struct op op_map_values, op_flat_map_values;
-
 static struct glint_rdd *map_values_rdd(struct glint_rdd *rdd, const struct op *op,
                                         const struct glint_function *function,
                                         struct glint_args *args)

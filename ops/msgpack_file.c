@@ -430,8 +430,6 @@ static int msgpack_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
     return r;
 }
 
-extern const struct op op_msgpack_file;
-
 static struct glint_rdd *create_msgpack_source(struct glint *g, const char *paths,
                                                struct glint_schema schema, const uint64_t *form)
 {

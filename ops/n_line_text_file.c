@@ -26,8 +26,6 @@ static int n_line_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
     return r;
 }
 
-extern const struct op op_n_line_text_file;
-
 struct glint_rdd *glint_n_line_text_file(struct glint *g, const char *paths, uint64_t lines)
 {
     if (lines == 0) {

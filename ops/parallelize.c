@@ -48,8 +48,6 @@ static bool add_parallelize_split(struct glint_rdd *rdd, const struct glint_reco
     return ok;
 }
 
-extern const struct op op_parallelize;
-
 struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions)

@@ -225,8 +225,6 @@ static void pipe_close(void *state)
 
 /* ---- The driver half */
 
-extern const struct op op_pipe;
-
 static void pack_text_list(struct packer *p, const char *const *texts)
 {
     uint32_t count = 0;

@@ -158,8 +158,6 @@ static struct glint_rdd *random_range_rdd(struct glint_rdd *rdd, const struct op
     return rdd_create_packed(rdd->g, &spec, &p);
 }
 
-extern const struct op op_random_split, op_key_by_random_split, op_sample;
-
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed)
 {
     if (rdd == NULL) return rdd_fail_null("sample");

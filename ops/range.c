@@ -42,8 +42,6 @@ static enum flow range_run(void *state, struct glint_slice split, struct glint_e
     return out->flow;
 }
 
-extern const struct op op_range;
-
 /* How many numbers there are; up to 2^64 - 1. */
 static uint64_t range_count(int64_t start, int64_t end, int64_t step)
 {

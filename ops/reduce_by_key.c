@@ -1,8 +1,6 @@
 /* reduceByKey: merges the values of each key into one, on both sides of the shuffle. */
 #include "ops/ops.h"
 
-extern const struct op op_reduce_by_key;
-
 struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                       struct glint_args *args)
 {

@@ -2,8 +2,6 @@
  * ordered by key, and those of one key keep their order. */
 #include "ops/ops.h"
 
-extern const struct op op_repartition;
-
 struct glint_rdd *glint_repartition(struct glint_rdd *rdd, uint32_t partitions)
 {
     if (rdd == NULL) return rdd_fail_null("repartition");

@@ -3,8 +3,6 @@
  * guaranteed. */
 #include "ops/ops.h"
 
-extern const struct op op_repartition_and_sort_within_partitions;
-
 struct glint_rdd *glint_repartition_and_sort_within_partitions(struct glint_rdd *rdd,
                                                                uint32_t partitions, bool ascending)
 {

@@ -2,8 +2,6 @@
 #include "ops/join_pairs.h"
 #include "ops/sides.h"
 
-extern const struct op op_right_outer_join;
-
 struct glint_rdd *glint_right_outer_join(struct glint_rdd *left, struct glint_rdd *right)
 {
     return join_rdd(&op_right_outer_join, left, right, false, true);

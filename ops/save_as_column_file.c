@@ -27,8 +27,6 @@
  * empty fields are null, types of rows. */
 enum { HEAD_ELEMENTS = 7, ROW_FORMS = 2 };
 
-extern const struct op op_save_as_column_file, op_save_as_partitioned_column_files;
-
 struct column_output {
     struct save *save;
     struct format_output output;

@@ -87,8 +87,6 @@ static void save_msgpack_close(void *state)
     save_close(state);
 }
 
-extern const struct op op_save_as_msgpack_file;
-
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path)
 {
     if (rdd == NULL) return rdd_null_error("saveAsMsgpackFile");

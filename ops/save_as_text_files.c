@@ -125,9 +125,6 @@ static void save_text_files_close(void *state)
     }
 }
 
-extern const struct op op_save_as_text_files, op_save_as_gzip_text_files,
-    op_save_as_zstd_text_files;
-
 int save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t count,
                        const struct glint_column_form *form)
 {

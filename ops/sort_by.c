@@ -82,8 +82,6 @@ static const struct glint_rdd *check_key_function(struct glint_rdd *rdd,
     return rdd;
 }
 
-extern const struct op op_sort_by_keys;
-
 /* (key of the sort, packed pair) */
 static struct glint_rdd *map_to_sort_key_pairs(struct glint_rdd *rdd,
                                                const struct glint_function *function,

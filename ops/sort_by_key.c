@@ -35,8 +35,6 @@ static int prepare_sort_bounds(struct glint_rdd *rdd)
     return r;
 }
 
-extern const struct op op_sort_by_key;
-
 struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
 {
     if (rdd == NULL) return rdd_fail_null("sortByKey");

@@ -5,8 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-extern const struct op op_text_file;
-
 static struct probed_source *take_probed(struct glint *g, const char *paths)
 {
     for (struct probed_source **at = &g->probed; *at != NULL; at = &(*at)->next) {

@@ -4,8 +4,6 @@
 
 #include <assert.h>
 
-extern const struct op op_collect;
-
 struct glint_iterator {
     struct glint_rdd *rdd;
     uint32_t partition, partitions; /* the next one; all */

@@ -4,8 +4,6 @@
 #include "engine/records/codec.h"
 #include "ops/ops.h"
 
-extern const struct op op_union;
-
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b)
 {
     if (a == NULL || b == NULL) return rdd_fail_null("union");

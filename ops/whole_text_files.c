@@ -136,8 +136,6 @@ static int whole_files_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
     return r;
 }
 
-extern const struct op op_whole_text_files, op_binary_files;
-
 struct glint_rdd *glint_whole_text_files(struct glint *g, const char *paths)
 {
     const struct file_source source = {.op = &op_whole_text_files,

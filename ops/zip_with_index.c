@@ -51,8 +51,6 @@ const struct op op_zip_with_index = {.name = "zipWithIndex",
 
 /* ---- Driver side */
 
-extern const struct op op_count;
-
 struct index_counting {
     struct glint *g;
     uint8_t *firsts;

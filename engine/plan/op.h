@@ -1,5 +1,5 @@
 /* An operator: a constant table at the bottom of its file in ops/. The engine finds operators by
- * name in the program's list (ops/table.c) and does not depend on any of them.
+ * name in the program's list (ops/ops.h) and does not depend on any of them.
  *
  * A wide operator has no executor code: the shuffle implements its map and reduce halves, as its
  * struct shuffle_dependency says. An executor therefore only runs linear pipelines: source ->
