@@ -1,9 +1,168 @@
 /* pipe: the lines of a partition go through a process. With `combine` they are sorted by key before
  * it, in memory: when that is full they go through a process, and another one follows. */
 #include "ops/pipe.h"
+
 #include "engine/base/endian.h"
 #include "engine/base/text.h"
-#include "ops/pipe_sort.h"
+#include "engine/records/sort.h"
+
+#include <errno.h>
+
+/* ---- Files of a command: broadcasts, which an executor writes to its work directory when a
+ * command first needs them. They are removed with the broadcast (executor.c), or at its end. */
+
+#define PYTHON        "python"
+#define PYTHON_NORMAL "python3" /* found in $PATH */
+
+/* Attempts in this process may write at the same time: each has a file; the last rename wins. */
+static int write_command_file(struct glint_task *task, const char *path, struct glint_slice data)
+{
+    struct env *env = task->env;
+    char attempt[PATH_MAX];
+    if (!text_format(attempt, sizeof attempt, "%s.%llu", path,
+                     (unsigned long long)task->attempt_id))
+        return -ENAMETOOLONG;
+    const int file = env->open(env, ENV_CWD, attempt, ENV_CREATE);
+    if (file < 0) return file;
+    int r = env_write_all(env, file, data.data, data.size);
+    env->close(env, file);
+    if (r == 0) r = env->rename(env, ENV_CWD, attempt, ENV_CWD, path, ENV_RENAME_REPLACE);
+    if (r != 0) (void)env->remove(env, ENV_CWD, attempt, false); /* the first error counts */
+    return r;
+}
+
+/* Returns the path of the file, in the task's arena; NULL with the task's error set. */
+static const char *find_command_file(struct glint_task *task, const char *name)
+{
+    struct env *env = task->env;
+    struct glint_slice data;
+    struct env_stat stat;
+    char path[PATH_MAX];
+    uint64_t id;
+    if (arg_broadcast_find(task, name, &id, &data) != 0) return NULL;
+    if (!task_command_file(task->options, id, path)) {
+        error_set(&task->error, GLINT_E_WORK_DIR, "use a shorter work_dir",
+                  "the work directory's path is too long");
+        return NULL;
+    }
+    int r = env->stat(env, path, &stat);
+    if (r == -ENOENT) r = write_command_file(task, path, data);
+    if (r != 0) error_set_system(&task->error, GLINT_E_SPILL_IO, r, "write", path);
+    if (r != 0) return NULL;
+    const char *copy = arena_strdup(&task->arena, path);
+    if (copy == NULL) error_no_memory(&task->error);
+    return copy;
+}
+
+/* Replaces a word {NAME}REST. */
+static int expand_word(struct glint_task *task, char **word)
+{
+    const char *end = **word == '{' ? strchr(*word, '}') : NULL;
+    if (end == NULL) return 0;
+    const char *name = arena_format(&task->arena, "%.*s", (int)(end - *word - 1), *word + 1);
+    if (name == NULL) return error_no_memory(&task->error);
+    const char *python = task->options->python != NULL ? task->options->python : PYTHON_NORMAL;
+    const char *path = strcmp(name, PYTHON) == 0 ? python : find_command_file(task, name);
+    if (path == NULL) return task->error.code;
+    *word = arena_format(&task->arena, "%s%s", path, end + 1);
+    return *word != NULL ? 0 : error_no_memory(&task->error);
+}
+
+/* Replaces the names of files by their paths, after it has written those that this executor does
+ * not have yet. */
+static int pipe_files_expand(struct glint_task *task, struct pipe_command *command)
+{
+    const struct glint_slice before = task->args;
+    int r = 0;
+    if (command->files.size == 0) return 0;
+    task->args = command->files;
+    for (char **word = command->words; *word != NULL && r == 0; word++) r = expand_word(task, word);
+    for (char **word = command->worker; word != NULL && *word != NULL && r == 0; word++)
+        r = expand_word(task, word);
+    task->args = before;
+    return r;
+}
+
+/* ---- Lines sorted by key, for a combiner: as many as fit into a share of the slot's memory. */
+
+struct pipe_sort_line {
+    uint64_t at;
+    uint32_t key_size, size; /* of the line with its LF */
+};
+
+/* Zeros are empty. Task's thread. */
+struct pipe_sort {
+    struct buffer bytes;
+    struct pipe_sort_line *lines;
+    struct sort_entry *entries; /* once sorted */
+    uint64_t count, capacity;
+};
+
+#define MEMORY_SHARE 8u
+
+/* Adds the last `size` bytes of `bytes`, a line whose first `key_size` bytes are its key. Returns
+ * false when out of memory. */
+static bool pipe_sort_add(struct pipe_sort *s, uint64_t key_size, uint64_t size)
+{
+    assert(size <= s->bytes.size && key_size < size && size <= UINT32_MAX);
+    if (!array_reserve(&s->lines, &s->capacity, s->count + 1, sizeof *s->lines)) return false;
+    s->lines[s->count++] = (struct pipe_sort_line){
+        .at = s->bytes.size - size, .key_size = (uint32_t)key_size, .size = (uint32_t)size};
+    return true;
+}
+
+/* Whether a share of the memory is used. */
+static bool pipe_sort_is_full(const struct pipe_sort *s, uint64_t memory_bytes)
+{
+    uint64_t each = sizeof *s->lines + 2 * sizeof *s->entries;
+    return s->bytes.size + s->count * each >= memory_bytes / MEMORY_SHARE;
+}
+
+static struct glint_slice pipe_sort_key_of(const void *arg, uint64_t reference)
+{
+    const struct pipe_sort *s = arg;
+    const struct pipe_sort_line *line = &s->lines[reference];
+    return (struct glint_slice){s->bytes.data + line->at, line->key_size};
+}
+
+/* Stable. Returns false when out of memory. */
+static bool pipe_sort_run(struct pipe_sort *s)
+{
+    struct sort_entry *scratch = mem_alloc(s->count * sizeof *scratch);
+    assert(s->entries == NULL && s->count > 0);
+    s->entries = mem_alloc(s->count * sizeof *s->entries);
+    bool ok = scratch != NULL && s->entries != NULL;
+    for (uint64_t i = 0; ok && i < s->count; i++)
+        s->entries[i] = (struct sort_entry){sort_key_prefix(pipe_sort_key_of(s, i), 0, false),
+                                            sort_pack_reference(0, i)};
+    const struct sort_keys keys = {.get = pipe_sort_key_of, .arg = s};
+    if (ok) sort_entries(s->entries, scratch, s->count, false, &keys);
+    mem_free(scratch);
+    return ok;
+}
+
+/* Returns line i of the sorted ones. */
+static struct glint_slice pipe_sort_at(const struct pipe_sort *s, uint64_t i)
+{
+    assert(s->entries != NULL && i < s->count);
+    const struct pipe_sort_line *line = &s->lines[sort_entry_reference(&s->entries[i])];
+    return (struct glint_slice){s->bytes.data + line->at, line->size};
+}
+
+static void pipe_sort_clear(struct pipe_sort *s)
+{
+    mem_free(s->entries);
+    s->entries = NULL;
+    s->count = s->bytes.size = 0;
+}
+
+static void pipe_sort_fini(struct pipe_sort *s)
+{
+    mem_free(s->entries);
+    mem_free(s->lines);
+    buffer_fini(&s->bytes);
+    *s = (struct pipe_sort){.count = 0};
+}
 
 #define INPUT_BYTES (128 * KIB) /* lines are collected before a write */
 

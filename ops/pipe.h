@@ -19,16 +19,6 @@ struct pipe_command {
     uint64_t job;
 };
 
-/* Returns the environment of a process, in the task's arena: what this process has, what Hadoop
- * Streaming sets, unless it is a parent of workers, and the variables of the command, each
- * replacing those before. NULL with the task's error set (pipe_variables.c). */
-char **pipe_variables(struct glint_task *task, const struct pipe_command *command);
-/* The same of a worker, without what this process has. */
-char **pipe_own_variables(struct glint_task *task, const struct pipe_command *command);
-/* Replaces the names of files by their paths, after it has written those that this executor does
- * not have yet (pipe_files.c). */
-int pipe_files_expand(struct glint_task *task, struct pipe_command *command);
-
 /* ---- Standard output (pipe_output.c): bytes in, batches of lines or records out. A line ends at
  * LF, or at the end. */
 
@@ -66,7 +56,7 @@ enum flow pipe_records_fail(struct glint_task *task, const char *command, const 
 bool pipe_record_append(struct buffer *b, struct glint_slice key, struct glint_slice value);
 bool pipe_records_append_end(struct buffer *b);
 
-/* ---- Standard error (pipe_errors.c): keeps the end, and counts what Hadoop's scripts report. */
+/* ---- Standard error: keeps the end, and counts what Hadoop's scripts report. */
 
 #define PIPE_ERRORS_BYTES 4096u
 
@@ -75,16 +65,6 @@ struct pipe_errors {
     uint32_t line_size, end_size;
     bool is_rest; /* of a line that was longer */
 };
-/* Lines "reporter:counter:GROUP,COUNTER,AMOUNT" add to a counter, other reporter lines are
- * ignored. */
-int pipe_errors_add(struct pipe_errors *e, struct glint_task *task, const char *bytes,
-                    uint64_t size);
-/* The last line may lack its LF. */
-int pipe_errors_finish(struct pipe_errors *e, struct glint_task *task);
-/* Sets an error about the command; the cause ends with as much of standard error as fits. */
-int pipe_errors_fail(const struct pipe_errors *e, struct glint_task *task, enum glint_code code,
-                     const char *hint, const char *cause, ...)
-    __attribute__((format(printf, 5, 6)));
 
 /* ---- The process (pipe_process.c) */
 

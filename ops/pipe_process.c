@@ -8,9 +8,218 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* ---- The environment of a command. Scripts for Hadoop Streaming find the variables that it sets,
+ * where they have a meaning here, with their present and their old names. */
+
+struct variables {
+    struct glint_task *task;
+    char **all;
+    uint32_t count, capacity;
+    bool failed;
+};
+
+/* Whether two texts NAME=VALUE have the same name. */
+static bool is_same_variable(const char *a, const char *b)
+{
+    size_t size = strcspn(a, "=") + 1;
+    return strncmp(a, b, size) == 0;
+}
+
+/* Adds a variable, or replaces the one of the same name. NULL: out of memory. */
+static void add_or_replace_variable(struct variables *v, char *variable)
+{
+    uint32_t at = 0;
+    if (variable == NULL) v->failed = true;
+    if (v->failed) return;
+    while (at < v->count && !is_same_variable(v->all[at], variable)) at++;
+    assert(at < v->capacity);
+    v->all[at] = variable;
+    if (at == v->count) v->count++;
+}
+
+/* Sets a variable and its old name; `value` NULL: not known. */
+static void set_hadoop_variable(struct variables *v, const char *name, const char *old,
+                                const char *value)
+{
+    if (value == NULL) return;
+    add_or_replace_variable(v, arena_format(&v->task->arena, "%s=%s", name, value));
+    add_or_replace_variable(v, arena_format(&v->task->arena, "%s=%s", old, value));
+}
+
+#define HADOOP_VARIABLES 12u
+
+/* Ids have Hadoop's form: some scripts take the number from them. */
+static void set_hadoop_variables(struct variables *v, const struct pipe_command *c)
+{
+    struct arena *arena = &v->task->arena;
+    const char *const id = arena_format(arena, "%016llx_0001", (unsigned long long)c->job);
+    const char *const number = arena_format(arena, "%u", v->task->partition);
+    const char *const task =
+        arena_format(arena, "%s_%c_%06u", id, c->is_map ? 'm' : 'r', v->task->partition);
+    v->failed = v->failed || id == NULL || number == NULL || task == NULL;
+    if (v->failed) return;
+    set_hadoop_variable(v, "mapreduce_job_id", "mapred_job_id", arena_format(arena, "job_%s", id));
+    set_hadoop_variable(v, "mapreduce_task_id", "mapred_tip_id",
+                        arena_format(arena, "task_%s", task));
+    set_hadoop_variable(v, "mapreduce_task_attempt_id", "mapred_task_id",
+                        arena_format(arena, "attempt_%s_%u", task, v->task->attempt));
+    set_hadoop_variable(v, "mapreduce_task_partition", "mapred_task_partition", number);
+    set_hadoop_variable(v, "mapreduce_task_ismap", "mapred_task_is_map",
+                        c->is_map ? "true" : "false");
+    set_hadoop_variable(v, "mapreduce_map_input_file", "map_input_file",
+                        c->is_map ? v->task->input_path : NULL);
+}
+
+static char **collect_variables(struct glint_task *task, const struct pipe_command *command,
+                                char **inherited, bool of_task)
+{
+    struct variables v = {.task = task, .capacity = HADOOP_VARIABLES};
+    for (char **at = inherited; *at != NULL; at++) v.capacity++;
+    for (char **at = command->variables; *at != NULL; at++) v.capacity++;
+    v.all = task_alloc(task, sizeof *v.all * (v.capacity + 1));
+    if (v.all == NULL) return NULL;
+    for (char **at = inherited; *at != NULL; at++) add_or_replace_variable(&v, *at);
+    if (of_task) set_hadoop_variables(&v, command);
+    for (char **at = command->variables; *at != NULL; at++) add_or_replace_variable(&v, *at);
+    v.all[v.count] = NULL;
+    if (!v.failed) return v.all;
+    error_no_memory(&task->error);
+    return NULL;
+}
+
+/* Returns the environment of a process, in the task's arena: what this process has, what Hadoop
+ * Streaming sets, unless it is a parent of workers, and the variables of the command, each
+ * replacing those before. NULL with the task's error set. */
+static char **pipe_variables(struct glint_task *task, const struct pipe_command *command)
+{
+    return collect_variables(task, command, environ, command->worker == NULL);
+}
+
+/* The same of a worker, without what this process has. */
+static char **pipe_own_variables(struct glint_task *task, const struct pipe_command *command)
+{
+    char *none = NULL;
+    return collect_variables(task, command, &none, true);
+}
+
+/* ---- Standard error of a command: its last bytes, for the message if the command fails, and the
+ * counters that scripts for Hadoop Streaming report there. */
+
+#define REPORTER "reporter:"
+#define COUNTER  REPORTER "counter:"
+#define TAIL     "; the end of its standard error:\n"
+
+/* Appends to the end, and drops what is before the last bytes. */
+static void keep_last_stderr_bytes(struct pipe_errors *e, const char *bytes, uint32_t size)
+{
+    assert(size <= sizeof e->end && e->end_size <= sizeof e->end);
+    uint32_t kept = (uint32_t)sizeof e->end - size;
+    if (kept > e->end_size) kept = e->end_size;
+    memmove(e->end, e->end + e->end_size - kept, kept);
+    memcpy(e->end + kept, bytes, size);
+    e->end_size = kept + size;
+}
+
+/* GROUP,COUNTER,AMOUNT: what is not of this form is ignored, as in Hadoop. */
+static int add_reported_counter(struct glint_task *task, struct glint_slice text)
+{
+    struct glint_slice field[3], none;
+    char name[NAME_BYTES_MAX];
+    int64_t amount;
+    for (int i = 0; i < 3; i++)
+        if (!glint_next_field(&text, ',', &field[i])) return 0;
+    if (glint_next_field(&text, ',', &none)) return 0;
+    struct glint_slice last = field[2];
+    while (last.size > 0 && (last.data[last.size - 1] == ' ' || last.data[last.size - 1] == '\r'))
+        last.size--;
+    if (!text_parse_i64(last.data, last.size, &amount)) return 0;
+    text_format(name, sizeof name, "%.*s: %.*s", (int)field[0].size, (const char *)field[0].data,
+                (int)field[1].size, (const char *)field[1].data);
+    if (!text_is_printable(name)) return 0;
+    int counter = glint_counter(task, name);
+    if (counter < 0) return counter;
+    glint_counter_add(task, counter, amount);
+    return 0;
+}
+
+static bool starts_with(const struct pipe_errors *e, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    return !e->is_rest && e->line_size >= size && memcmp(e->line, prefix, size) == 0;
+}
+
+/* `whole`: the line has its LF, or the process has ended. */
+static int end_stderr_line(struct pipe_errors *e, struct glint_task *task, bool whole)
+{
+    const uint32_t prefix = sizeof COUNTER - 1;
+    int r = 0;
+    assert(e->line_size <= sizeof e->line);
+    if (starts_with(e, COUNTER)) {
+        uint32_t size = e->line_size - prefix;
+        if (size > 0 && e->line[e->line_size - 1] == '\n') size--;
+        r = add_reported_counter(task,
+                                 (struct glint_slice){(const uint8_t *)e->line + prefix, size});
+    } else if (!starts_with(e, REPORTER)) {
+        keep_last_stderr_bytes(e, e->line, e->line_size);
+    }
+    e->is_rest = !whole;
+    e->line_size = 0;
+    return r;
+}
+
+/* Lines "reporter:counter:GROUP,COUNTER,AMOUNT" add to a counter, other reporter lines are
+ * ignored. */
+static int pipe_errors_add(struct pipe_errors *e, struct glint_task *task, const char *bytes,
+                           uint64_t size)
+{
+    int r = 0;
+    while (size > 0 && r == 0) {
+        const char *lf = memchr(bytes, '\n', size);
+        uint64_t n = lf != NULL ? (uint64_t)(lf - bytes) + 1 : size;
+        uint64_t room = sizeof e->line - e->line_size;
+        if (n > room) n = room;
+        memcpy(e->line + e->line_size, bytes, n);
+        e->line_size += (uint32_t)n;
+        bytes += n;
+        size -= n;
+        bool whole = e->line[e->line_size - 1] == '\n';
+        if (whole || e->line_size == sizeof e->line) r = end_stderr_line(e, task, whole);
+    }
+    return r;
+}
+
+/* The last line may lack its LF. */
+static int pipe_errors_finish(struct pipe_errors *e, struct glint_task *task)
+{
+    return e->line_size > 0 ? end_stderr_line(e, task, true) : 0;
+}
+
+/* Sets an error about the command; the cause ends with as much of standard error as fits. */
+__attribute__((format(printf, 5, 6))) static int
+pipe_errors_fail(const struct pipe_errors *e, struct glint_task *task, enum glint_code code,
+                 const char *hint, const char *cause, ...)
+{
+    char text[512], end[sizeof task->error.cause];
+    va_list args;
+    va_start(args, cause);
+    vsnprintf(text, sizeof text, cause, args);
+    va_end(args);
+    const char *kept = e->end;
+    uint64_t size = e->end_size, room = sizeof end - strlen(text) - sizeof TAIL;
+    while (size > 0 && kept[size - 1] == '\n') size--;
+    if (size > room) {
+        kept += size - room;
+        size = room;
+    }
+    for (uint64_t i = 0; i < size; i++) end[i] = kept[i] != '\0' ? kept[i] : ' ';
+    return error_set(&task->error, code, hint, "%s%s%.*s", text, size > 0 ? TAIL : "", (int)size,
+                     end);
+}
 
 /* How long a process that the command has started may keep its output open without writing, once
  * the command has exited. */
