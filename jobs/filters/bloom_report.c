@@ -1,10 +1,54 @@
 /* The lines that bloom-test saves: (key, tally) -> text, in the formats of the papers' programs. */
 #include "engine/base/text.h"
+#include "engine/glint.h"
 #include "jobs/filters/bloom_functions.h"
-#include "jobs/rows/python_repr.h"
 
 #include <assert.h>
 #include <string.h>
+
+/* ---- Strings like Python's repr: ASCII escapes; bytes from 0x80 on are assumed to be UTF-8. */
+
+/* The maximum size of python_repr's output for a text of `size` bytes. */
+static inline uint64_t python_repr_max(uint64_t size)
+{
+    return size * 4 + 2;
+}
+
+static uint8_t *put_escape(uint8_t *at, uint8_t byte)
+{
+    static const char hex[] = "0123456789abcdef";
+    *at++ = '\\';
+    if (byte == '\t' || byte == '\n' || byte == '\r') {
+        *at++ = byte == '\t' ? 't' : byte == '\n' ? 'n' : 'r';
+        return at;
+    }
+    *at++ = 'x';
+    *at++ = (uint8_t)hex[byte >> 4];
+    *at++ = (uint8_t)hex[byte & 15];
+    return at;
+}
+
+/* Uses single quotes, or double quotes if the text has single but no double quotes; copies bytes
+ * from 0x80 on. Returns the size of the output. */
+static uint64_t python_repr(struct glint_slice text, uint8_t *out)
+{
+    bool single = text.size > 0 && memchr(text.data, '\'', text.size) != NULL;
+    bool twice = text.size > 0 && memchr(text.data, '"', text.size) != NULL;
+    uint8_t quote = single && !twice ? '"' : '\'';
+    uint8_t *at = out;
+    *at++ = quote;
+    for (uint64_t i = 0; i < text.size; i++) {
+        uint8_t byte = text.data[i];
+        if (byte < 0x20 || byte == 0x7f) {
+            at = put_escape(at, byte);
+            continue;
+        }
+        if (byte == quote || byte == '\\') *at++ = '\\';
+        *at++ = byte;
+    }
+    *at++ = quote;
+    return (uint64_t)(at - out);
+}
 
 /* Reads the tally of a key, and formats its rate. */
 static int decode_tally_rate(struct glint_task *task, const struct glint_record *in, bool java,

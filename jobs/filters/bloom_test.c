@@ -10,11 +10,269 @@
 #include "jobs/filters/filter_report.h"
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
-#include "jobs/filters/segments_heads.h"
+#include "jobs/filters/sizes.h"
 #include "jobs/rows/fields_kernel.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- The last steps in segments: from the numbers of missed rows to hits per key, and the whole
+ * chain. */
+
+/* ---- bloom.rating_missed, bloom.text_missed: (key, (missed, rows)) of a partition */
+
+struct missed_state {
+    struct sizes sizes;
+    struct bloom_tally *tallies; /* `hits` counts misses until the sums are computed */
+};
+
+static int missed_rows_init(struct glint_task *task, void *state)
+{
+    struct missed_state *s = state;
+    int r = sizes_open(task, &s->sizes);
+    if (r != 0) return r;
+    s->tallies = glint_scratch(task, sizeof *s->tallies * s->sizes.count);
+    if (s->tallies == NULL) return GLINT_E_NO_MEMORY;
+    memset(s->tallies, 0, sizeof *s->tallies * s->sizes.count);
+    return 0;
+}
+
+static int count_missed_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                             struct glint_emitter *out)
+{
+    (void)out;
+    struct missed_state *s = state;
+    for (uint32_t row = 0; row < in->rows; row++) {
+        const int64_t number = in->key.i64[row];
+        const uint64_t key = number < 0 ? (uint64_t)(-1 - number) : segments_row_key(number);
+        if (key >= s->sizes.count)
+            return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row has an unknown key");
+        if (number < 0)
+            s->tallies[key].rows += (uint64_t)in->value.i64[row];
+        else
+            s->tallies[key].hits++;
+    }
+    return 0;
+}
+
+static int emit_missed_tallies(struct glint_task *task, void *state, struct glint_emitter *out)
+{
+    (void)task;
+    struct missed_state *s = state;
+    for (uint32_t i = 0; i < s->sizes.count; i++) {
+        const struct bloom_tally *t = &s->tallies[i];
+        if (t->rows == 0 && t->hits == 0) continue;
+        struct glint_record record = {.key = s->sizes.keys[i],
+                                      .value.bytes = {(const uint8_t *)t, sizeof *t}};
+        glint_emit(out, &record);
+    }
+    return 0;
+}
+
+#define MISSED_FUNCTION(name_, key_)                                                               \
+    {                                                                                              \
+        .name = name_, .kind = GLINT_KIND_FLAT_MAP, .in = {GLINT_I64, GLINT_I64},                  \
+        .out = {key_, GLINT_BYTES}, .state_size = sizeof(struct missed_state),                     \
+        .open = missed_rows_init, .batch = count_missed_rows, .end = emit_missed_tallies           \
+    }
+
+const struct glint_function segments_missed_rating =
+    MISSED_FUNCTION("bloom.rating_missed", GLINT_I64);
+const struct glint_function segments_missed_text = MISSED_FUNCTION("bloom.text_missed", GLINT_TEXT);
+
+/* ---- bloom.hits: (key, (missed, rows)) -> (key, (hits, rows)) */
+
+static int emit_segment_hits(struct glint_task *task, void *state, const struct glint_record *in,
+                             struct glint_emitter *out)
+{
+    (void)state;
+    struct bloom_tally t;
+    int r = bloom_tally_decode(task, in->value.bytes, &t);
+    if (r != 0) return r;
+    if (t.hits > t.rows)
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "more misses than rows");
+    t.hits = t.rows - t.hits;
+    struct glint_record record = {.key = in->key, .value.bytes = {(const uint8_t *)&t, sizeof t}};
+    glint_emit(out, &record);
+    return 0;
+}
+
+const struct glint_function segments_hits = {.name = "bloom.hits",
+                                             .kind = GLINT_KIND_MAP,
+                                             .in = {GLINT_ANY, GLINT_BYTES},
+                                             .out = {GLINT_SAME, GLINT_SAME},
+                                             .each = emit_segment_hits};
+
+/* ---- The chain */
+
+/* (key, bloom_tally) of the rows in `lines`, looked up in the segments of `filters`, which are
+ * complete; `sizes` are theirs. */
+static struct glint_rdd *segments_test_filters(struct glint_rdd *lines, struct glint_rdd *filters,
+                                               const struct sizes *sizes,
+                                               const struct fields *fields, uint32_t log2)
+{
+    assert(log2 >= BLOOM_SEGMENT_LOG2_MIN && log2 <= BLOOM_SEGMENT_LOG2_MAX);
+    if (lines == NULL || filters == NULL) return NULL;
+    struct glint_args *args = glint_args(glint_context(lines));
+    fields_args(args, fields);
+    glint_args_i64(args, "segment", log2);
+    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
+    struct glint_rdd *probes = glint_map_partitions(lines, &segments_probes, args);
+    struct glint_rdd *bits = glint_map(filters, &segments_bits, args);
+    struct glint_rdd *both = glint_cogroup(bits, probes);
+    struct glint_rdd *probed = glint_flat_map_values(both, &segments_probe, args);
+    struct glint_rdd *rows = glint_map(probed, &segments_rows, args);
+    struct glint_rdd *once = glint_reduce_by_key(rows, &GLINT_SUM_I64, NULL);
+    const struct glint_function *missed =
+        sizes->text ? &segments_missed_text : &segments_missed_rating;
+    struct glint_rdd *tallies = glint_map_partitions(once, missed, args);
+    /* As many partitions as a shuffle of only the lines: the report then equals that of unsegmented
+     * filters. */
+    const uint32_t parts = glint_partitions(glint_partition_by(probes, 0));
+    struct glint_rdd *sums = glint_reduce_by_key(tallies, &bloom_add_tallies, NULL);
+    return glint_map_values(glint_with_partitions(sums, parts), &segments_hits, NULL);
+}
+
+/* ---- Which segments exist. The bits stay in the tasks, which verify them; the driver collects the
+ * headers and checks that the segments are complete. */
+
+struct segments_heads {
+    struct segments_head {
+        uint32_t number;              /* number of the key */
+        struct bloom_segment segment; /* without bits */
+    } * items;
+    uint64_t count, capacity;
+};
+
+/* log2 of a segment's bits, after the check. */
+static inline uint32_t segments_heads_log2(const struct segments_heads *heads)
+{
+    return (uint32_t)__builtin_ctzll(heads->items[0].segment.size);
+}
+
+/* ---- bloom.segment_head */
+
+struct head_state {
+    int64_t text; /* keys are texts */
+};
+
+static int segment_head_init(struct glint_task *task, void *state)
+{
+    return glint_arg_i64(task, "text", &((struct head_state *)state)->text);
+}
+
+static int emit_segment_head(struct glint_task *task, void *state, const struct glint_record *in,
+                             struct glint_emitter *out)
+{
+    const struct head_state *s = state;
+    struct bloom_segment segment;
+    struct glint_record record = *in;
+    struct glint_slice *value = &record.value.bytes;
+    if (bloom_is_segment(value->data, value->size)) {
+        enum bloom_result result = bloom_segment_decode(value->data, value->size, &segment);
+        char key[256];
+        bloom_format_key(s->text, &in->key, key, sizeof key);
+        if (result != BLOOM_OK)
+            return glint_fail(task, GLINT_E_FILTER_INVALID, NULL, "a segment of key %s: %s", key,
+                              bloom_strerror(result));
+        value->size = (uint64_t)(segment.bits - value->data);
+        assert(value->size <= BLOOM_SEGMENT_HEADER_MAX);
+    }
+    glint_emit(out, &record);
+    return 0;
+}
+
+static const struct glint_function segments_head_of = {.name = "bloom.segment_head",
+                                                       .kind = GLINT_KIND_MAP,
+                                                       .in = {GLINT_ANY, GLINT_MSGPACK},
+                                                       .out = {GLINT_SAME, GLINT_BYTES},
+                                                       .state_size = sizeof(struct head_state),
+                                                       .open = segment_head_init,
+                                                       .each = emit_segment_head};
+
+/* Filters as in the file; of segments, only the header, after verification. Takes a msgpack file of
+ * filters, gives (key, bytes). */
+static struct glint_rdd *segments_heads_of(struct glint_rdd *filters, bool text)
+{
+    if (filters == NULL) return NULL;
+    struct glint_args *args = glint_args(glint_context(filters));
+    glint_args_i64(args, "text", text);
+    return glint_map(filters, &segments_head_of, args);
+}
+
+/* ---- The list on the driver */
+
+static int segments_heads_add(struct glint *g, struct segments_heads *h, uint32_t number,
+                              const struct bloom_segment *segment)
+{
+    if (h->count == h->capacity) {
+        const uint64_t capacity = h->capacity > 0 ? 2 * h->capacity : 64;
+        struct segments_head *items = glint_alloc(g, capacity * sizeof *items);
+        if (items == NULL) return glint_error(g)->code;
+        if (h->count > 0) memcpy(items, h->items, h->count * sizeof *items);
+        glint_free(h->items);
+        h->items = items;
+        h->capacity = capacity;
+    }
+    assert(segment->bits == NULL && h->count < h->capacity);
+    h->items[h->count++] = (struct segments_head){number, *segment};
+    return 0;
+}
+
+static int compare_heads(const void *a, const void *b)
+{
+    const struct segments_head *x = a, *y = b;
+    if (x->number != y->number) return x->number < y->number ? -1 : 1;
+    return (x->segment.index > y->segment.index) - (x->segment.index < y->segment.index);
+}
+
+/* Checks each header with the previous one, and finally the last. Returns OK, or an error with the
+ * position in *out_at. */
+static enum bloom_result check_all_heads(const struct segments_heads *h, uint64_t *out_at)
+{
+    enum bloom_result result = BLOOM_OK;
+    for (uint64_t i = 0; result == BLOOM_OK && i < h->count; i++) {
+        const struct segments_head *head = &h->items[i], *before = i > 0 ? head - 1 : NULL;
+        const bool first = before == NULL || before->number != head->number;
+        *out_at = i;
+        if (before != NULL && before->segment.build != head->segment.build) return BLOOM_ERR_MIXED;
+        if (before != NULL && first) result = bloom_segment_follows(&before->segment, NULL);
+        if (result != BLOOM_OK) {
+            *out_at = i - 1;
+            return result;
+        }
+        result = bloom_segment_follows(first ? NULL : &before->segment, &head->segment);
+    }
+    return result == BLOOM_OK ? bloom_segment_follows(&h->items[h->count - 1].segment, NULL)
+                              : result;
+}
+
+/* Call after the last add: checks that each filter is complete and that all are from one build.
+ * Returns 0, or FILTER_MISMATCH or FILTER_INVALID naming `path` and the key. */
+static int segments_heads_check(struct glint *g, struct segments_heads *h,
+                                const struct sizes *sizes, const char *path)
+{
+    uint64_t at = 0;
+    char key[256];
+    assert(h->count > 0);
+    qsort(h->items, h->count, sizeof *h->items, compare_heads);
+    enum bloom_result result = check_all_heads(h, &at);
+    if (result == BLOOM_OK) return 0;
+    sizes_key_text(sizes, h->items[at].number, key, sizeof key);
+    return glint_abort(g,
+                       result == BLOOM_ERR_MIXED ? GLINT_E_FILTER_MISMATCH : GLINT_E_FILTER_INVALID,
+                       "name all files of one build, and no others",
+                       "%s: the filter of key %s, at segment %llu: %s", path, key,
+                       (unsigned long long)h->items[at].segment.index, bloom_strerror(result));
+}
+
+/* accepts zeros */
+static void segments_heads_fini(struct segments_heads *h)
+{
+    glint_free(h->items);
+    *h = (struct segments_heads){.items = NULL};
+}
 
 /* ---- bloom.test_rating, bloom.test_text */
 

@@ -116,11 +116,6 @@ static inline uint64_t segments_row_key(int64_t row)
 {
     return (uint64_t)row >> SEGMENTS_PLACE_BITS & ((1u << SEGMENTS_KEY_BITS) - 1);
 }
-/* (key, bloom_tally) of the rows in `lines`, looked up in the segments of `filters`, which are
- * complete; `sizes` are theirs. */
-struct glint_rdd *segments_test_filters(struct glint_rdd *lines, struct glint_rdd *filters,
-                                        const struct sizes *sizes, const struct fields *fields,
-                                        uint32_t log2);
 
 extern const struct glint_function segments_lists_of_rows, segments_fill, segments_key_number,
     segments_key_text;

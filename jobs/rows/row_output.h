@@ -7,6 +7,8 @@
 /* Between the names of columns, as in glint_first_line of CSV and of files of columns. */
 #define ROW_OUTPUT_SEPARATOR 0x1f
 
+extern const struct glint_function partition_row; /* of --partition-by */
+
 /* Options of every job that saves rows of tables. */
 #define OUTPUT_FORMAT_OPTIONS                                                                      \
     {"output-format", "parquet|arrow|csv|tsv|jsonl", NULL,                                         \

@@ -9,9 +9,398 @@
  * the input again. */
 #include "jobs/tables/agg.h"
 
+#include "engine/base/text.h"
+#include "jobs/rows/arithmetic.h"
 #include "jobs/rows/row_output.h"
+#include "jobs/tables/group_partition.h"
 
+#include <assert.h>
 #include <string.h>
+
+/* ---- Quantiles, exact and without a group in memory: numbers are counted and sorted by the
+ * shuffle, with the count of each column before its numbers.
+ *
+ *     line -> (group, column, number: 1) -> reduceByKey(+), by group -> (group, quantile)
+ *
+ * A key is the size of the group, 4 bytes, the group, the column, then 00: the count of all, or the
+ * bytes of number_key and the number itself. Equal numbers are counted in the map tasks. */
+
+enum { NUMBER_TEXT_MAX = 512 };
+
+/* ---- agg.quantileKey */
+
+/* Emits (key, 1) with `number` after the column. */
+static int emit_key(struct agg_row_state *s, struct glint_task *task, struct glint_slice group,
+                    uint8_t column, struct glint_slice number, struct glint_emitter *out)
+{
+    const uint32_t size = (uint32_t)group.size;
+    s->buffer.size = 0;
+    int e = glint_append(task, &s->buffer, &size, sizeof size);
+    if (e == 0) e = glint_append(task, &s->buffer, group.data, group.size);
+    if (e == 0) e = glint_append(task, &s->buffer, &column, 1);
+    if (e == 0) e = glint_append(task, &s->buffer, number.data, number.size);
+    if (e == 0) glint_emit_i64(out, (struct glint_slice){s->buffer.data, s->buffer.size}, 1);
+    return e;
+}
+
+static bool has_quantile(const struct agg_plan *p, uint32_t column)
+{
+    for (uint32_t i = 0; i < p->quantile_count; i++)
+        if (p->quantiles[i].column == column) return true;
+    return false;
+}
+
+static int quantile_key_each(struct glint_task *task, void *state, const struct glint_record *in,
+                             struct glint_emitter *out)
+{
+    static const uint8_t all = 0;
+    struct agg_row_state *s = state;
+    struct glint_slice fields[COLUMNS_MAX], group;
+    uint8_t bytes[NUMBER_KEY_MAX + NUMBER_TEXT_MAX + sizeof(struct number)];
+    int e = agg_read_row(s, task, in->value.bytes, fields, &group);
+    if (e <= 0) return e;
+    if (group.size > UINT32_MAX)
+        return glint_bad_row(task, in->value.bytes, "the group is longer than 4 GiB");
+    for (uint32_t i = 0; i < s->plan.numbers; i++) {
+        const struct number *number = &s->numbers[i];
+        if (number->decimals == NUMBER_NONE || !has_quantile(&s->plan, i)) continue;
+        const struct glint_slice text = fields[s->plan.by + i];
+        assert(text.size <= NUMBER_TEXT_MAX);
+        const uint32_t size = number_key(text, bytes);
+        memcpy(bytes + size, number, sizeof *number);
+        e = emit_key(s, task, group, (uint8_t)i, (struct glint_slice){&all, 1}, out);
+        if (e == 0)
+            e = emit_key(s, task, group, (uint8_t)i,
+                         (struct glint_slice){bytes, size + sizeof *number}, out);
+        if (e != 0) return e;
+    }
+    return 0;
+}
+
+static const struct glint_function agg_quantile_key = {.name = "agg.quantileKey",
+                                                       .kind = GLINT_KIND_FLAT_MAP,
+                                                       .in = GLINT_ELEMENTS(GLINT_TEXT),
+                                                       .out = GLINT_PAIRS(GLINT_BYTES, GLINT_I64),
+                                                       .state_size = sizeof(struct agg_row_state),
+                                                       .open = agg_open_row,
+                                                       .each = quantile_key_each};
+
+/* ---- agg.quantilePartition: all keys of a group */
+
+struct quantile_key {
+    struct glint_slice group, number; /* number: 00, or number_key and the number */
+    uint8_t column;
+};
+
+/* Keys may come from another process. Returns false if no task of agg made this one. */
+static bool read_key(struct glint_slice key, struct quantile_key *out)
+{
+    uint32_t size;
+    if (key.size < sizeof size) return false;
+    memcpy(&size, key.data, sizeof size);
+    const uint64_t head = sizeof size + (uint64_t)size;
+    if (key.size < head + 2) return false;
+    *out = (struct quantile_key){
+        {key.data + sizeof size, size}, {key.data + head + 1, key.size - head - 1}, key.data[head]};
+    return true;
+}
+
+static int64_t partition_of_group(struct glint_task *task, void *state,
+                                  const union glint_value *key, uint32_t partitions)
+{
+    struct quantile_key parts;
+    (void)task, (void)state;
+    const bool valid = read_key(key->bytes, &parts); /* this task made it */
+    assert(valid);
+    return group_partition(parts.group, partitions);
+}
+
+static const struct glint_function agg_quantile_partition = {.name = "agg.quantilePartition",
+                                                             .kind = GLINT_KIND_PARTITION,
+                                                             .in = {GLINT_BYTES, GLINT_ANY},
+                                                             .partition = partition_of_group};
+
+/* ---- agg.quantileValue: the numbers of a group and column arrive sorted, after their count */
+
+struct quantile_state {
+    struct agg_plan plan;
+    int64_t position; /* of the next number, from 0 */
+    /* For the current group and column. */
+    struct search {
+        int64_t low;        /* the quantile is at `low` + `part` */
+        struct number part; /* at least 0, less than 1; exact */
+        struct number low_number;
+    } searches[AGG_QUANTILES_MAX];
+};
+
+static int quantile_value_open(struct glint_task *task, void *state)
+{
+    return agg_open_plan(task, &((struct quantile_state *)state)->plan);
+}
+
+static bool is_zero(const struct number *n)
+{
+    return number_units(n) == 0;
+}
+
+/* Where the quantile is among `count` sorted numbers: at * (count - 1), in exact decimals. */
+static struct search begin_search(const struct number *at, int64_t count)
+{
+    const struct number last = {.low = (uint64_t)count - 1}, one = {.low = 1};
+    struct search s;
+    struct number product, low;
+    const char *problem = number_calculate(ARITHMETIC_MULTIPLY, at, &last, &product);
+    if (problem == NULL) problem = number_calculate(ARITHMETIC_REMAINDER, &product, &one, &s.part);
+    if (problem == NULL) problem = number_calculate(ARITHMETIC_SUBTRACT, &product, &s.part, &low);
+    assert(problem == NULL && low.decimals >= 0);
+    __int128 units = number_units(&low);
+    for (int i = 0; i < low.decimals; i++) units /= 10;
+    s.low = (int64_t)units;
+    return s;
+}
+
+/* low * (1 - part) + high * part. */
+static struct number interpolate(const struct number *low, const struct number *high,
+                                 const struct number *part)
+{
+    const struct number one = {.low = 1};
+    struct number rest, x, y, result;
+    assert(part->decimals >= 0 && number_compare(part, &one) < 0);
+    if (is_zero(part) || number_compare(low, high) == 0) return *low;
+    const char *problem = number_calculate(ARITHMETIC_SUBTRACT, &one, part, &rest);
+    if (problem == NULL) problem = number_calculate(ARITHMETIC_MULTIPLY, low, &rest, &x);
+    if (problem == NULL) problem = number_calculate(ARITHMETIC_MULTIPLY, high, part, &y);
+    if (problem == NULL) problem = number_calculate(ARITHMETIC_ADD, &x, &y, &result);
+    return problem == NULL ? result : *high; /* it was rounded beyond the largest double */
+}
+
+static void emit_quantile(struct glint_slice group, uint32_t quantile, const struct number *value,
+                          struct glint_emitter *out)
+{
+    uint8_t input[AGG_INPUT_MAX];
+    input[0] = (uint8_t)(AGG_QUANTILES - (int)quantile);
+    const uint64_t size = (uint64_t)(number_put(input + 1, value) - input);
+    const struct glint_record record = {.key.bytes = group, .value.bytes = {input, size}};
+    glint_emit(out, &record);
+}
+
+/* At the end of a key. */
+static bool read_number(struct glint_slice bytes, struct number *out)
+{
+    if (bytes.size < sizeof *out) return false;
+    memcpy(out, bytes.data + bytes.size - sizeof *out, sizeof *out);
+    return out->decimals >= NUMBER_INEXACT && out->decimals <= NUMBER_DIGITS_MAX;
+}
+
+static int quantile_value_each(struct glint_task *task, void *state, const struct glint_record *in,
+                               struct glint_emitter *out)
+{
+    struct quantile_state *s = state;
+    const int64_t count = in->value.i64, from = s->position;
+    struct quantile_key key;
+    struct number number = {.low = 0};
+    bool valid = read_key(in->key.bytes, &key) && count > 0 && from <= INT64_MAX - count;
+    const bool first = valid && key.number.size == 1;
+    if (valid && !first) valid = read_number(key.number, &number);
+    if (!valid)
+        return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a number of a group is not valid");
+    s->position = first ? 0 : from + count;
+    for (uint32_t i = 0; i < s->plan.quantile_count; i++) {
+        struct search *const search = &s->searches[i];
+        if (s->plan.quantiles[i].column != key.column) continue;
+        if (first) {
+            *search = begin_search(&s->plan.quantiles[i].at, count);
+            continue;
+        }
+        const int64_t high = search->low + !is_zero(&search->part);
+        if (search->low >= from && search->low < s->position) search->low_number = number;
+        if (high < from || high >= s->position) continue;
+        const struct number value = interpolate(&search->low_number, &number, &search->part);
+        emit_quantile(key.group, i, &value, out);
+    }
+    return 0;
+}
+
+const struct glint_function agg_quantile_value = {.name = "agg.quantileValue",
+                                                  .kind = GLINT_KIND_FLAT_MAP,
+                                                  .in = GLINT_PAIRS(GLINT_BYTES, GLINT_I64),
+                                                  .out = GLINT_PAIRS(GLINT_TEXT, GLINT_BYTES),
+                                                  .state_size = sizeof(struct quantile_state),
+                                                  .open = quantile_value_open,
+                                                  .each = quantile_value_each};
+
+/* (group, input) for each quantile of each group. `args` are those of agg_row. */
+static struct glint_rdd *agg_quantiles(struct glint_rdd *lines, struct glint_args *args)
+{
+    struct glint_rdd *keys = glint_flat_map(lines, &agg_quantile_key, args);
+    struct glint_rdd *counts = glint_with_partitioner(
+        glint_reduce_by_key(keys, &GLINT_SUM_I64, NULL), &agg_quantile_partition, NULL);
+    return glint_flat_map(counts, &agg_quantile_value, args);
+}
+
+/* ---- The names and types of the results, for outputs that are files of columns. */
+
+enum { RESULT_NAME_BYTES = 64 }; /* of a result's name, beside that of its column */
+
+struct result_types {
+    const char *types[COLUMNS_MAX + AGG_OUTPUTS_MAX];
+    char sums[COLUMNS_MAX + AGG_OUTPUTS_MAX][DECIMAL_TYPE_BYTES]; /* where types of sums are */
+};
+
+/* Names of results are these and that of the column in brackets: sum(votes). */
+static const char *const kind_names[AGG_KINDS] = {
+    [AGG_SUM] = "sum",           [AGG_MIN] = "min",
+    [AGG_MIN_TEXT] = "min_text", [AGG_MAX] = "max",
+    [AGG_MAX_TEXT] = "max_text", [AGG_MEAN] = "mean",
+    [AGG_COUNT] = "count",       [AGG_DISTINCT] = "distinct",
+    [AGG_VARIANCE] = "variance", [AGG_VARIANCE_POP] = "variance_pop",
+    [AGG_STDDEV] = "stddev",     [AGG_STDDEV_POP] = "stddev_pop",
+    [AGG_QUANTILE] = "quantile", [AGG_FIRST] = "first",
+    [AGG_LAST] = "last",
+};
+
+/* Where the column of a result is among all columns. */
+static uint32_t column_of_result(const struct agg_plan *p, struct agg_output result)
+{
+    assert(result.kind < AGG_KINDS);
+    const uint32_t texts = (uint32_t)p->by + p->numbers + p->distinct;
+    switch ((enum agg_kind)result.kind) {
+    case AGG_DISTINCT: return (uint32_t)p->by + p->numbers + result.index;
+    case AGG_QUANTILE: return (uint32_t)p->by + p->quantiles[result.index].column;
+    case AGG_MIN_TEXT:
+    case AGG_MAX_TEXT:
+    case AGG_FIRST:
+    case AGG_LAST: return texts + p->text[result.index].column;
+    default: return (uint32_t)p->by + result.index;
+    }
+}
+
+/* A sum of integers or decimals is a decimal, which is exact; one of texts is a text. `out` has
+ * room for DECIMAL_TYPE_BYTES. */
+static const char *type_of_sum(const char *type, char *out)
+{
+    bool wide;
+    const int scale = column_type_scale(type, &wide);
+    if (scale >= 0) text_format(out, DECIMAL_TYPE_BYTES, "d:38,%d", scale);
+    if (scale >= 0) return out;
+    const bool real = type != NULL && type[0] != '\0' && type[1] == '\0' && strchr("efg", type[0]);
+    return real ? "g" : NULL;
+}
+
+static const char *type_of_result(enum agg_kind kind, const char *type, char *out)
+{
+    switch (kind) {
+    case AGG_SUM: return type_of_sum(type, out);
+    case AGG_COUNT:
+    case AGG_DISTINCT: return "l";
+    case AGG_MEAN:
+    case AGG_VARIANCE:
+    case AGG_VARIANCE_POP:
+    case AGG_STDDEV:
+    case AGG_STDDEV_POP:
+    case AGG_QUANTILE: return "g";
+    default: return type;
+    }
+}
+
+/* What the header, or --json-lines, calls a column. */
+static struct glint_slice name_of_column(const struct table *t, struct glint_slice header,
+                                         uint32_t number)
+{
+    struct glint_slice rest = header, name = {NULL, 0};
+    if (columns_is_part(number)) return t->parts[number - COLUMNS_PART].name;
+    if (t->csv == FIELDS_JSON)
+        return number > 0 && number <= t->json_count ? t->json_paths[number - 1] : name;
+    for (uint32_t at = 0; at <= number; at++)
+        if (!glint_next_name(&rest, (char)t->delimiter, &name))
+            return (struct glint_slice){NULL, 0};
+    return name;
+}
+
+static char *append_slice(char *at, struct glint_slice text)
+{
+    if (text.size > 0) memcpy(at, text.data, text.size);
+    return at + text.size;
+}
+
+/* Writes sum(votes), quantile(votes,0.9) or count, of at most name.size + RESULT_NAME_BYTES. */
+static char *append_result_name(char *at, const struct agg_plan *p, struct agg_output result,
+                                struct glint_slice name)
+{
+    char digits[NUMBER_FORMAT_MAX];
+    const char *kind = kind_names[result.kind];
+    at = append_slice(at, (struct glint_slice){(const uint8_t *)kind, strlen(kind)});
+    if (result.kind == AGG_COUNT) return at;
+    *at++ = '(';
+    at = append_slice(at, name);
+    if (result.kind == AGG_QUANTILE) {
+        const size_t size = number_format(digits, &p->quantiles[result.index].at);
+        assert(size < RESULT_NAME_BYTES / 2);
+        *at++ = ',';
+        at = append_slice(at, (struct glint_slice){(const uint8_t *)digits, size});
+    }
+    *at++ = ')';
+    return at;
+}
+
+/* Writes the names, separated, and sets types. Returns where the names end. */
+static char *describe_results(char *at, const struct table *t, const struct agg_plan *p,
+                              const struct columns *c, const struct glint_slice *names,
+                              const struct glint_column_type *inputs, uint32_t input_count,
+                              struct result_types *out)
+{
+    const uint32_t fields = (uint32_t)p->by + p->output_count;
+    for (uint32_t i = 0; i < fields; i++) {
+        const bool by = i < p->by;
+        const struct agg_output result = by ? (struct agg_output){0} : p->outputs[i - p->by];
+        const uint32_t column = by ? i : column_of_result(p, result);
+        const uint32_t number = column < c->count ? c->number[column] : GLINT_NO_COLUMN;
+        const char *type = number < input_count      ? inputs[number].type
+                           : columns_is_part(number) ? t->parts[number - COLUMNS_PART].part.type
+                                                     : NULL;
+        const struct glint_slice name = column < c->count ? names[column] : (struct glint_slice){0};
+        if (i > 0) *at++ = ROW_OUTPUT_SEPARATOR;
+        at = by ? append_slice(at, name) : append_result_name(at, p, result, name);
+        out->types[i] = by ? type : type_of_result((enum agg_kind)result.kind, type, out->sums[i]);
+    }
+    return at;
+}
+
+/* Saves the lines of agg_line in the form of --output-format, or of the input. Returns 0 or the
+ * context's code. */
+static int agg_save(struct glint_rdd *rows, const struct table *t,
+                    const struct glint_job_args *args, const struct columns *c,
+                    const struct agg_plan *p)
+{
+    uint32_t count = 0;
+    struct glint_slice names[COLUMNS_MAX];
+    struct result_types types;
+    const char *path = args->positional[1];
+    if (t->csv != FIELDS_COLUMNS && glint_job_option(args, "output-format") == NULL)
+        return row_output_save_text(rows, args, path);
+    const struct glint_column_type *inputs = glint_column_types(t->lines, &count);
+    const struct glint_slice header = glint_first_line(t->lines);
+    if (glint_error(t->g)->code != GLINT_OK) return glint_error(t->g)->code;
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        names[i] = name_of_column(t, header, c->number[i]);
+        if (names[i].size > longest) longest = names[i].size;
+    }
+    const uint64_t fields = (uint64_t)p->by + p->output_count;
+    char *const text = glint_alloc(t->g, fields * (longest + RESULT_NAME_BYTES));
+    if (text == NULL) return glint_error(t->g)->code;
+    const char *end = describe_results(text, t, p, c, names, inputs, count, &types);
+    assert(end <= text + fields * (longest + RESULT_NAME_BYTES));
+    const struct row_output_columns columns = {
+        .names = {(const uint8_t *)text, (uint64_t)(end - text)},
+        .types = types.types,
+        .named = t->header || t->csv == FIELDS_JSON,
+        .rename = "choose each result once; a column gets "
+                  "another name by glint submit select"};
+    const int r = row_output_save_columns(rows, t->lines, args, path, &columns);
+    glint_free(text);
+    return r;
+}
 
 enum { AT_DECIMALS_MAX = 18 };
 /* Reading cells is fast, so that fewer tasks, which each shuffle all their groups, are faster. */

@@ -1,11 +1,9 @@
 /* agg: numbers about the rows of each group. Shared by its files.
  *
- *     agg.c            the options and the plan
+ *     agg.c            the options, the plan, quantiles, names and types of results
  *     agg_functions.c  rows, lines of the output
  *     agg_merge.c      accumulators
- *     agg_quantiles.c  medians and quantiles, from sorted numbers
  *     agg_texts.c      the texts of accumulators: first, last, least, greatest
- *     agg_output.c     names and types of results
  *
  * Numbers of up to 38 digits are summed exactly; only others, and those with an exponent, make a
  * sum a double, whose last digits depend on the order of addition: that of the splits. */
@@ -96,11 +94,6 @@ int agg_open_row(struct glint_task *task, void *state);
 int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *fields, struct glint_slice *out_group);
 
-/* Saves the lines of agg_line in the form of --output-format, or of the input. Returns 0 or the
- * context's code. */
-int agg_save(struct glint_rdd *rows, const struct table *t, const struct glint_job_args *args,
-             const struct columns *c, const struct agg_plan *p);
-
 /* ---- Accumulators (agg_merge.c) */
 
 /* The numbers of a column. */
@@ -125,11 +118,7 @@ struct variance agg_acc_variance(const struct agg_plan *p, const uint8_t *acc, u
 struct number agg_acc_quantile(const struct agg_plan *p, const uint8_t *acc, uint32_t index);
 void agg_acc_texts(const struct agg_plan *p, struct glint_slice acc, struct glint_slice *out);
 
-/* ---- Quantiles (agg_quantiles.c) */
-
-/* (group, input) for each quantile of each group. `args` are those of agg_row. */
-struct glint_rdd *agg_quantiles(struct glint_rdd *lines, struct glint_args *args);
-extern const struct glint_function agg_quantile_key, agg_quantile_partition, agg_quantile_value;
+extern const struct glint_function agg_quantile_value; /* agg.c */
 
 /* ---- Texts (agg_texts.c): in a row's input, and, for each of plan.text, at the end of an
  * accumulator. Each is a size, 8 bytes, and its bytes. In place of the size there may be AGG_NULL,

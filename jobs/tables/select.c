@@ -6,7 +6,6 @@
 #include "engine/base/text.h"
 #include "engine/batch.h"
 #include "jobs/rows/arithmetic.h"
-#include "jobs/rows/partition_output.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/rows/where.h"
 
