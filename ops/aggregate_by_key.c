@@ -6,8 +6,7 @@ struct glint_rdd *glint_aggregate_by_key(struct glint_rdd *rdd, union glint_valu
                                          const struct glint_function *function,
                                          struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_fail_null("aggregateByKey");
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "aggregateByKey needs keys");
+    if (!rdd_has_keys(rdd, "aggregateByKey")) return NULL;
     struct rdd_spec spec = {.op = &op_aggregate_by_key,
                             .parents = {rdd},
                             .function = function,

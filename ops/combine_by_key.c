@@ -4,8 +4,7 @@
 struct glint_rdd *glint_combine_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                        struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_fail_null("combineByKey");
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "combineByKey needs keys");
+    if (!rdd_has_keys(rdd, "combineByKey")) return NULL;
     struct rdd_spec spec = {.op = &op_combine_by_key,
                             .parents = {rdd},
                             .function = function,

@@ -20,9 +20,7 @@ static int key_range_open(void *state, const struct op_open *o)
     struct unpacker u = unpack_begin(o->params);
     s->lower = unpack_bytes(&u);
     s->upper = unpack_bytes(&u);
-    if (unpack_is_complete(&u)) return 0;
-    return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
-                     "cannot decode the parameters of filterByRange");
+    return op_end_params(o, unpack_is_complete(&u), "the parameters of filterByRange");
 }
 
 static enum flow key_range_push(void *state, const struct glint_batch *batch,
@@ -49,8 +47,7 @@ const struct op op_filter_by_range = {.name = "filterByRange",
 struct glint_rdd *glint_filter_by_range(struct glint_rdd *rdd, union glint_value lower,
                                         union glint_value upper)
 {
-    if (rdd == NULL) return rdd_fail_null("filterByRange");
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "filterByRange needs keys");
+    if (!rdd_has_keys(rdd, "filterByRange")) return NULL;
     struct packer p = {.failed = false};
     uint8_t scratch[CODEC_NUMBER_BYTES];
     pack_array(&p, 2);

@@ -4,8 +4,7 @@
 struct glint_rdd *glint_fold_by_key(struct glint_rdd *rdd, union glint_value zero,
                                     const struct glint_function *function, struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_fail_null("foldByKey");
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "foldByKey needs keys");
+    if (!rdd_has_keys(rdd, "foldByKey")) return NULL;
     struct rdd_spec spec = {.op = &op_fold_by_key,
                             .parents = {rdd},
                             .function = function,

@@ -1,4 +1,4 @@
-/* Open and close for operators whose whole state is one function call. */
+/* Open and close for operators whose whole state is one function call, and checks of operators. */
 #include "ops/ops.h"
 
 int function_op_open(void *state, const struct op_open *o)
@@ -10,4 +10,23 @@ int function_op_open(void *state, const struct op_open *o)
 void function_op_close(void *state)
 {
     function_call_close(&((struct function_op_state *)state)->call);
+}
+
+bool rdd_has_keys(struct glint_rdd *rdd, const char *call)
+{
+    if (rdd == NULL) return rdd_fail_null(call) != NULL;
+    return rdd_is_pair(rdd) || rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", call) != NULL;
+}
+
+bool rdd_has_single_elements(struct glint_rdd *rdd, const char *call)
+{
+    if (rdd == NULL) return rdd_fail_null(call) != NULL;
+    return !rdd_is_pair(rdd) ||
+           rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs single elements, not pairs", call) != NULL;
+}
+
+int op_end_params(const struct op_open *o, bool valid, const char *what)
+{
+    if (valid) return 0;
+    return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode %s", what);
 }

@@ -4,8 +4,7 @@
 
 struct glint_rdd *glint_group_by_key(struct glint_rdd *rdd)
 {
-    if (rdd == NULL) return rdd_fail_null("groupByKey");
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "groupByKey needs keys");
+    if (!rdd_has_keys(rdd, "groupByKey")) return NULL;
     struct rdd_spec spec = {.op = &op_group_by_key,
                             .parents = {rdd},
                             .schema = rdd->schema,

@@ -16,9 +16,7 @@ static enum flow key_by_push(void *state, const struct glint_batch *batch,
 struct glint_rdd *glint_key_by(struct glint_rdd *rdd, const struct glint_function *function,
                                struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_fail_null("keyBy");
-    if (rdd_is_pair(rdd))
-        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "keyBy needs single elements, not pairs");
+    if (!rdd_has_single_elements(rdd, "keyBy")) return NULL;
     struct rdd_spec spec = {.op = &op_key_by,
                             .parents = {rdd},
                             .function = function,

@@ -101,14 +101,13 @@ static struct glint_rdd *map_values_rdd(struct glint_rdd *rdd, const struct op *
                                         const struct glint_function *function,
                                         struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_fail_null(op->name);
+    if (!rdd_has_keys(rdd, op->name)) return NULL;
     struct rdd_spec spec = {.op = op,
                             .parents = {rdd},
                             .function = function,
                             .args = args,
                             .schema = {rdd->schema.key, GLINT_ANY},
                             .key_partitioned = rdd->key_partitioned};
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     if (out != NULL && out->fn->kind == GLINT_KIND_GROUP && !rdd->grouped)
         return rdd_fail(out, GLINT_E_PLAN_TYPE, "%s needs groups: use groupByKey first",

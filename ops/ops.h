@@ -171,6 +171,16 @@ struct function_op_state {
 int function_op_open(void *state, const struct op_open *o);
 void function_op_close(void *state);
 
+/* ---- Checks (ops/function_op.c) */
+
+/* For what a call makes of an RDD of pairs, or of one without keys. Return false with the error
+ * set, also if it is NULL; `call` is its Spark name. */
+bool rdd_has_keys(struct glint_rdd *rdd, const char *call);
+bool rdd_has_single_elements(struct glint_rdd *rdd, const char *call);
+/* The end of `open`: returns 0, or, if the parameters, which `what` names, are not `valid`,
+ * PROTOCOL with the task's error set. */
+int op_end_params(const struct op_open *o, bool valid, const char *what);
+
 /* ---- Indexes of records (ops/zip_with_index.c) */
 
 /* Counts the records of the first `count` partitions by an internal action, for `prepare`.

@@ -4,8 +4,7 @@
 
 struct glint_rdd *glint_partition_by(struct glint_rdd *rdd, uint32_t partitions)
 {
-    if (rdd == NULL) return rdd_fail_null("partitionBy");
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "partitionBy needs keys");
+    if (!rdd_has_keys(rdd, "partitionBy")) return NULL;
     struct rdd_spec spec = {.op = &op_partition_by,
                             .parents = {rdd},
                             .schema = rdd->schema,

@@ -34,11 +34,8 @@ static int random_split_open(void *state, const struct op_open *o)
     s->range.first = unpack_u64(&u, UINT64_MAX);
     s->range.count = unpack_u64(&u, UINT64_MAX);
     s->range.all = unpack_u64(&u, 1) != 0;
-    const bool whole = unpack_is_complete(&u);
     s->next = random_rows_begin(seed, o->task->partition);
-    if (whole) return 0;
-    return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL,
-                     "cannot decode the parameters of a sample");
+    return op_end_params(o, unpack_is_complete(&u), "the parameters of a sample");
 }
 
 /* Writes every row number and advances only for kept rows: no branch to mispredict. */

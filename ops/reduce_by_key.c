@@ -4,7 +4,7 @@
 struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const struct glint_function *function,
                                       struct glint_args *args)
 {
-    if (rdd == NULL) return rdd_fail_null("reduceByKey");
+    if (!rdd_has_keys(rdd, "reduceByKey")) return NULL;
     struct rdd_spec spec = {.op = &op_reduce_by_key,
                             .parents = {rdd},
                             .function = function,
@@ -12,7 +12,6 @@ struct glint_rdd *glint_reduce_by_key(struct glint_rdd *rdd, const struct glint_
                             .schema = rdd->schema,
                             .key_partitioned = true,
                             .dependency = {.combine = COMBINE_REDUCE}};
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "reduceByKey needs keys");
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
     /* Values cut into pieces are several records per key, in order: a grouped RDD. */
     if (out != NULL) out->grouped = out->fn->chunk_bytes_max > 0;

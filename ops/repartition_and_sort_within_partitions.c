@@ -7,8 +7,7 @@ struct glint_rdd *glint_repartition_and_sort_within_partitions(struct glint_rdd 
                                                                uint32_t partitions, bool ascending)
 {
     const struct op *op = &op_repartition_and_sort_within_partitions;
-    if (rdd == NULL) return rdd_fail_null("repartitionAndSortWithinPartitions");
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs keys", op->name);
+    if (!rdd_has_keys(rdd, "repartitionAndSortWithinPartitions")) return NULL;
     struct rdd_spec spec = {.op = op,
                             .parents = {rdd},
                             .schema = rdd->schema,

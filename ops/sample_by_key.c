@@ -142,8 +142,7 @@ struct glint_rdd *glint_sample_by_key(struct glint_rdd *rdd, bool with_replaceme
                                       const struct glint_fraction *fractions, uint32_t count,
                                       uint64_t seed)
 {
-    if (rdd == NULL) return rdd_fail_null("sampleByKey");
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sampleByKey needs keys");
+    if (!rdd_has_keys(rdd, "sampleByKey")) return NULL;
     struct packer p = {.failed = false};
     struct keyed_fraction *items = mem_alloc(sizeof *items * (count + 1));
     struct keyed_fraction **sorted = mem_alloc(sizeof *sorted * (count + 1));

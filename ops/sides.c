@@ -26,10 +26,10 @@ static int side_tag_open(void *state, const struct op_open *o)
     struct unpacker u = unpack_begin(o->params);
     s->side = (uint8_t)unpack_u64(&u, SIDES_MAX - 1);
     bool keys_only = unpack_u64(&u, 1) != 0;
-    bool sound = unpack_is_complete(&u) && o->out.value == GLINT_MSGPACK && o->out.key == o->in.key;
     s->type = keys_only ? GLINT_NONE : o->in.value;
-    if (sound) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a side's parameters");
+    return op_end_params(
+        o, unpack_is_complete(&u) && o->out.value == GLINT_MSGPACK && o->out.key == o->in.key,
+        "a side's parameters");
 }
 
 /* Returns the column from row `first` on, by reference. */

@@ -51,9 +51,7 @@ static int key_sample_open(void *state, const struct op_open *o)
     s->seed = hash_mix(SAMPLE_SEED ^ hash_mix(o->task->partition));
     struct unpacker u = unpack_begin(o->params);
     s->each = (uint32_t)unpack_u64(&u, SAMPLE_KEYS_MAX);
-    bool sound = unpack_is_complete(&u) && s->each > 0;
-    if (sound) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode a sample's size");
+    return op_end_params(o, unpack_is_complete(&u) && s->each > 0, "a sample's size");
 }
 
 /* A random number in [0, n). */
@@ -255,8 +253,7 @@ static int prepare_sort_bounds(struct glint_rdd *rdd)
 
 struct glint_rdd *glint_sort_by_key(struct glint_rdd *rdd, bool ascending)
 {
-    if (rdd == NULL) return rdd_fail_null("sortByKey");
-    if (!rdd_is_pair(rdd)) return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "sortByKey needs keys");
+    if (!rdd_has_keys(rdd, "sortByKey")) return NULL;
     struct rdd_spec spec = {
         .op = &op_sort_by_key,
         .parents = {rdd},

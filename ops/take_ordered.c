@@ -101,10 +101,8 @@ static int take_ordered_open(void *state, const struct op_open *o)
     struct unpacker u = unpack_begin(o->params);
     s->heap.limit = unpack_u64(&u, UINT64_MAX);
     s->heap.descending = unpack_u64(&u, 1) != 0;
-    bool sound = unpack_is_complete(&u) && s->heap.limit > 0;
-    if (sound) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
-                     "cannot decode the parameters of takeOrdered");
+    return op_end_params(o, unpack_is_complete(&u) && s->heap.limit > 0,
+                         "the parameters of takeOrdered");
 }
 
 static enum flow take_ordered_push(void *state, const struct glint_batch *batch,

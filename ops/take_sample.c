@@ -106,9 +106,8 @@ static int take_sample_open(void *state, const struct op_open *o)
     struct unpacker u = unpack_begin(o->params);
     s->heap.limit = unpack_u64(&u, UINT64_MAX);
     s->next = random_rows_begin(unpack_u64(&u, UINT64_MAX), o->task->partition);
-    if (unpack_is_complete(&u) && s->heap.limit > 0) return 0;
-    return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
-                     "cannot decode the parameters of takeSample");
+    return op_end_params(o, unpack_is_complete(&u) && s->heap.limit > 0,
+                         "the parameters of takeSample");
 }
 
 static enum flow take_sample_push(void *state, const struct glint_batch *batch,

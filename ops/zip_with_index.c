@@ -113,9 +113,7 @@ static int prepare_first_indexes(struct glint_rdd *rdd)
 
 struct glint_rdd *glint_zip_with_index(struct glint_rdd *rdd)
 {
-    if (rdd == NULL) return rdd_fail_null("zipWithIndex");
-    if (rdd_is_pair(rdd))
-        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "zipWithIndex needs single elements, not pairs");
+    if (!rdd_has_single_elements(rdd, "zipWithIndex")) return NULL;
     struct rdd_spec spec = {
         .op = &op_zip_with_index, .parents = {rdd}, .schema = {rdd->schema.value, GLINT_I64}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);

@@ -61,9 +61,7 @@ static int unique_id_prepare(struct glint_rdd *rdd)
 
 struct glint_rdd *glint_zip_with_unique_id(struct glint_rdd *rdd)
 {
-    if (rdd == NULL) return rdd_fail_null("zipWithUniqueId");
-    if (rdd_is_pair(rdd))
-        return rdd_fail(rdd, GLINT_E_PLAN_TYPE, "zipWithUniqueId needs single elements, not pairs");
+    if (!rdd_has_single_elements(rdd, "zipWithUniqueId")) return NULL;
     const struct rdd_spec spec = {
         .op = &op_zip_with_unique_id, .parents = {rdd}, .schema = {rdd->schema.value, GLINT_I64}};
     struct glint_rdd *out = rdd_create(rdd->g, &spec);
