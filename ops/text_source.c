@@ -14,8 +14,7 @@
 #include "engine/input/typed_row.h"
 #include "engine/records/pack.h"
 #include "ops/column_source.h"
-#include "ops/json_rows.h"
-#include "ops/mapped_rows.h"
+#include "ops/line_rows.h"
 #include "ops/ops.h"
 
 #include <assert.h>

@@ -1,20 +1,87 @@
-/* A row with values is the mark JSON_ROW, the line, and for each path CSV_SEPARATOR and the value
- * as text: of a string its content, of a number its digits as they are in the line, of null
- * ROW_NULL, or, without nulls, nothing. A line without a value at a path has a null there, or is a
- * bad row, as a line of a table without a column is.
- *
- * Rows grow, so they are copied to a batch of their own; its origin tells which line each row was.
- */
-#include "ops/json_rows.h"
+/* Rows of a batch are of one batch of lines, so that one origin describes them. */
+#include "ops/line_rows.h"
 
-#include "engine/batch.h"
 #include "engine/input/bad_rows.h"
+#include "engine/input/column_map.h"
 #include "engine/input/csv.h"
 #include "engine/input/json_line.h"
-#include "ops/row_batch.h"
+#include "engine/input/split.h"
+#include "engine/records/task.h"
 
 #include <assert.h>
 #include <string.h>
+
+/* ---- Batches */
+
+/* Passes the rows, if there are any, and begins a new batch. Call it before `in` changes. */
+static enum flow row_batch_flush(struct row_batch *b)
+{
+    const struct glint_batch *in = b->in;
+    struct glint_origin origin = *in->origin;
+    struct glint_batch out = {.rows = b->rows,
+                              .key = {.type = GLINT_NONE},
+                              .value = {.type = GLINT_TEXT, .base = b->bytes, .size = b->used}};
+    assert(in->origin->base != NULL);
+    if (b->rows == 0) return FLOW_MORE;
+    origin.base = b->bytes;
+    origin.size = b->used;
+    origin.rows = b->rows;
+    origin.row_start = b->start;
+    origin.row_offset = b->offset;
+    if (origin.input == NULL) {
+        origin.input = in->origin->base;
+        origin.input_size = in->origin->size;
+    }
+    out.origin = &origin;
+    if (b->used <= BATCH_BYTES_MAX) { /* or there is one row, larger than a batch */
+        out.value.start = b->start;
+        out.value.end = b->end;
+    }
+    assert(b->used <= BATCH_BYTES_MAX || b->rows == 1);
+    const enum flow flow = b->push(b->arg, &out);
+    b->task->origin = in->origin;
+    b->rows = 0;
+    b->used = 0;
+    return flow;
+}
+
+/* Makes room for a row of up to `size` bytes after bytes + used; first passes the batch if it would
+ * become too large. FLOW_FAIL with the task's error set. */
+static enum flow row_batch_reserve(struct row_batch *b, uint64_t size)
+{
+    const enum flow flow = b->used + size > BATCH_BYTES_MAX || b->rows == BATCH_ROWS_MAX
+                               ? row_batch_flush(b)
+                               : FLOW_MORE;
+    if (flow != FLOW_MORE || (b->bytes != NULL && b->used + size <= b->capacity)) return flow;
+    const uint64_t need = b->used + size;
+    const uint64_t capacity = need < BATCH_BYTES_MAX ? BATCH_BYTES_MAX : need;
+    uint8_t *bytes = mem_alloc(capacity);
+    if (bytes == NULL) {
+        error_no_memory(&b->task->error);
+        return FLOW_FAIL;
+    }
+    if (b->used > 0) memcpy(bytes, b->bytes, b->used);
+    mem_free(b->bytes);
+    b->bytes = bytes;
+    b->capacity = capacity;
+    return FLOW_MORE;
+}
+
+/* Adds the row of `size` bytes that was written to bytes + used. */
+static void row_batch_add(struct row_batch *b, struct glint_slice line, uint64_t size)
+{
+    const uint64_t end = b->used + size;
+    assert(end <= b->capacity && b->rows < BATCH_ROWS_MAX);
+    b->start[b->rows] = (uint32_t)b->used;
+    b->end[b->rows] = (uint32_t)end;
+    b->offset[b->rows++] = (uint32_t)(line.data - b->in->origin->base);
+    b->used = end;
+}
+
+/* ---- JSON. A row with values is the mark JSON_ROW, the line, and for each path CSV_SEPARATOR and
+ * the value as text: of a string its content, of a number its digits as they are in the line, of
+ * null ROW_NULL, or, without nulls, nothing. A line without a value at a path has a null there, or
+ * is a bad row, as a line of a table without a column is. */
 
 #define MISSING_VALUES "missing values"
 #define SHOWN_BEFORE   60u /* bytes of a long line before a mistake in messages */
@@ -188,4 +255,64 @@ enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
     task->origin = NULL;
     mem_free(j->out.bytes);
     return r < 0 ? FLOW_FAIL : flow;
+}
+
+/* ---- Other headers: one copy of each row of such a file; rows of all other files pass as they
+ * are. */
+
+bool mapped_rows_needed(const struct split *split)
+{
+    for (uint32_t i = 0; i < split->count; i++)
+        if (split->pieces[i].columns != NULL) return true;
+    return false;
+}
+
+static bool reserve_field_starts(struct mapped_rows *c, uint64_t count)
+{
+    if (count <= c->starts_count) return true;
+    mem_free(c->starts);
+    c->starts = mem_alloc(count * sizeof *c->starts);
+    c->starts_count = c->starts != NULL ? count : 0;
+    return c->starts != NULL;
+}
+
+static enum flow map_row_columns(struct mapped_rows *c, const struct column_map *map,
+                                 struct glint_slice row)
+{
+    struct row_batch *out = &c->out;
+    /* A blank line is no row with too few fields: what it is, readers of columns decide. */
+    const bool blank = row.size == 0 && map->fields > 1;
+    const uint64_t size = blank ? 0 : column_map_measure(map, row, c->starts);
+    if (size == UINT64_MAX)
+        return glint_bad_row(out->task, row, "fewer fields than the header") < 0 ? FLOW_FAIL
+                                                                                 : FLOW_MORE;
+    const enum flow flow = row_batch_reserve(out, size);
+    if (flow != FLOW_MORE) return flow;
+    if (!blank) column_map_write(map, row, c->starts, out->bytes + out->used);
+    row_batch_add(out, row, size);
+    return FLOW_MORE;
+}
+
+enum flow mapped_rows_push(void *arg, const struct glint_batch *lines)
+{
+    struct mapped_rows *c = arg;
+    assert(lines->origin != NULL && lines->origin->piece != NULL);
+    const struct column_map *map = lines->origin->piece->columns;
+    enum flow flow = FLOW_MORE;
+    if (map == NULL) return c->out.push(c->out.arg, lines);
+    if (!reserve_field_starts(c, (uint64_t)map->fields + 1)) {
+        error_no_memory(&c->out.task->error);
+        return FLOW_FAIL;
+    }
+    c->out.in = lines;
+    c->out.task->origin = lines->origin;
+    for (uint32_t i = 0; flow == FLOW_MORE && i < lines->rows; i++)
+        flow = map_row_columns(c, map, glint_column_slice(&lines->value, i));
+    return flow == FLOW_MORE ? row_batch_flush(&c->out) : flow;
+}
+
+void mapped_rows_close(struct mapped_rows *c)
+{
+    mem_free(c->out.bytes);
+    mem_free(c->starts);
 }
