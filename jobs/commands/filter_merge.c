@@ -67,10 +67,10 @@ static bool grow_slots(struct merge *m)
     return true;
 }
 
-static int set_mismatch_error(struct merge *m, const struct filter_record *record, const char *why)
+static int set_mismatch_error(struct merge *m, const struct filter_record *record, const char *why,
+                              const char *hint)
 {
-    return error_set(&m->error, GLINT_E_FILTER_MISMATCH,
-                     "build both with the same --params, or for the same n and P",
+    return error_set(&m->error, GLINT_E_FILTER_MISMATCH, hint,
                      "%s, byte %llu: the filter of key %s: %s", record->path,
                      (unsigned long long)record->offset, record->key.text, why);
 }
@@ -87,7 +87,8 @@ static int unite_records(struct merge *m, struct filter_record *into, struct fil
                          bloom_strerror(BLOOM_ERR_STATIC));
     if (result != BLOOM_OK)
         return set_mismatch_error(m, from,
-                                  "its scheme, layout, seeds, type of ids, m or k are others");
+                                  "its scheme, layout, seeds, type of ids, m or k are others",
+                                  "build both with the same --params, or for the same n and P");
     if (from->filter.params.n > params->n) params->n = from->filter.params.n;
     return GLINT_OK;
 }
@@ -104,7 +105,9 @@ static int merge_record(void *arg, struct filter_record *record)
                          "read",
                          record->path, (unsigned long long)record->offset, record->key.text);
     if (m->count > 0 && m->records[0].key.number != record->key.number)
-        return set_mismatch_error(m, record, "some keys are numbers, and others text");
+        return set_mismatch_error(m, record, "some keys are numbers, and others text",
+                                  "build both with the same --key, or import both with the same "
+                                  "--key-type");
     if (!grow_slots(m) ||
         !array_reserve(&m->records, &m->capacity, m->count + 1, sizeof *m->records))
         return error_no_memory(&m->error);
