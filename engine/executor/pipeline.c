@@ -83,19 +83,25 @@ static void shuffle_node_spec(const struct stage_node *node, struct glint_schema
 
 /* ---- The reduce half */
 
+static int emit_records_of_reader(struct shuffle_reader *reader, struct glint_emitter *out)
+{
+    struct glint_batch batch;
+    int r;
+    while ((r = shuffle_reader_next(reader, &batch)) > 0) {
+        glint_emit_batch(out, &batch);
+        if (out->flow != FLOW_MORE) break;
+    }
+    return r < 0 ? r : 0;
+}
+
 static int emit_shuffle_records(struct glint_task *task, const struct shuffle_spec *spec,
                                 void *state, const struct run_slice *inputs, uint32_t count,
                                 struct glint_emitter *out)
 {
     struct shuffle_reader *reader = shuffle_reader_open(task, spec, state, inputs, count);
-    struct glint_batch batch;
-    int r = reader != NULL ? 0 : task->error.code;
-    while (reader != NULL && (r = shuffle_reader_next(reader, &batch)) > 0) {
-        glint_emit_batch(out, &batch);
-        if (out->flow != FLOW_MORE) break;
-    }
+    const int r = reader != NULL ? emit_records_of_reader(reader, out) : task->error.code;
     shuffle_reader_close(reader);
-    return r < 0 ? r : 0;
+    return r;
 }
 
 /* The reduce half: emits the records of `count` inputs, in map order, until `out` needs no more.
@@ -126,6 +132,7 @@ struct narrow_shuffle {
     struct shuffle_spec spec; /* of the map half; the writer refers to it */
     struct function_call call;
     struct shuffle_writer *writer;
+    struct shuffle_reader *reader; /* instead of the writer, if values are not combined */
 };
 
 /* The map half of a narrow node: opens it for records of schema `in`. Task's thread, as all calls.
@@ -142,9 +149,13 @@ narrow_shuffle_open(struct glint_task *task, const struct stage_node *node, stru
     /* All records are of this partition: neither the partitioner nor its bounds are needed. */
     s->spec.partitions = 1;
     s->spec.dependency.partitioner = PARTITION_HASH;
-    int r = s->spec.fn != NULL ? function_call_open(&s->call, task, s->spec.fn, node->args) : 0;
-    if (r == 0) s->writer = shuffle_writer_open(task, &s->spec, s->call.state);
-    if (s->writer != NULL) return s;
+    const bool combines = s->spec.dependency.combine != COMBINE_NONE;
+    int r = combines && s->spec.fn != NULL
+                ? function_call_open(&s->call, task, s->spec.fn, node->args)
+                : 0;
+    if (r == 0 && combines) s->writer = shuffle_writer_open(task, &s->spec, s->call.state);
+    if (r == 0 && !combines) s->reader = shuffle_reader_open_local(task, &s->spec);
+    if (s->writer != NULL || s->reader != NULL) return s;
     narrow_shuffle_close(s);
     return NULL;
 }
@@ -154,7 +165,9 @@ enum flow narrow_shuffle_push(void *state, const struct glint_batch *batch,
 {
     struct narrow_shuffle *s = state;
     (void)out;
-    return shuffle_writer_push(s->writer, batch) == 0 ? FLOW_MORE : FLOW_FAIL;
+    const int r = s->reader != NULL ? shuffle_reader_push(s->reader, batch)
+                                    : shuffle_writer_push(s->writer, batch);
+    return r == 0 ? FLOW_MORE : FLOW_FAIL;
 }
 
 /* Ends the map half. Its records and bytes are no map output, so they are not counted. */
@@ -182,6 +195,13 @@ static int finish_narrow_shuffle_writer(struct narrow_shuffle *s, struct run *ou
 static int narrow_shuffle_finish(struct narrow_shuffle *s, struct glint_emitter *out)
 {
     struct run run = {.partitions = 0};
+    if (s->reader != NULL) {
+        const struct glint_function *function = task_set_function(s->task, NULL);
+        const int e = shuffle_reader_end_input(s->reader);
+        const int emitted = e < 0 ? e : emit_records_of_reader(s->reader, out);
+        task_set_function(s->task, function);
+        return emitted;
+    }
     assert(s->writer != NULL);
     int r = finish_narrow_shuffle_writer(s, &run);
     if (r == 0) {
@@ -197,6 +217,7 @@ static void narrow_shuffle_close(struct narrow_shuffle *s)
 {
     if (s == NULL) return;
     shuffle_writer_close(s->writer);
+    shuffle_reader_close(s->reader);
     function_call_close(&s->call);
     mem_free(s);
 }

@@ -1,5 +1,6 @@
 /* A stable MSD radix sort that skips bytes in which all entries are equal; then groups of equal
- * prefixes are sorted by the next eight bytes of their keys. */
+ * prefixes are sorted by the next eight bytes of their keys. Entries that are in order, or two
+ * ranges in order, are merged. */
 #include "engine/records/sort.h"
 
 #include "engine/limits.h"
@@ -57,6 +58,20 @@ static void merge_sorted_halves(const struct sorter *s, struct sort_entry *e, ui
     while (a < middle && b < count)
         e[to++] = compare_sort_entries(s, &s->scratch[a], &e[b]) <= 0 ? s->scratch[a++] : e[b++];
     memcpy(e + to, s->scratch + a, (middle - a) * sizeof *e);
+}
+
+/* Sorts entries that are at most two ascending ranges, as the sides of a join whose partitions are
+ * sorted. Returns false, without a change, if they are not. */
+static bool merge_ascending_ranges(const struct sorter *s, struct sort_entry *e, uint64_t count)
+{
+    uint64_t middle = 0;
+    for (uint64_t i = 1; i < count; i++) {
+        if (compare_sort_entries(s, &e[i - 1], &e[i]) <= 0) continue;
+        if (middle != 0) return false;
+        middle = i;
+    }
+    if (middle != 0) merge_sorted_halves(s, e, middle, count);
+    return true;
 }
 
 /* A bottom-up merge sort that compares whole keys: for groups whose keys have a long common prefix,
@@ -241,6 +256,7 @@ void sort_entries(struct sort_entry *entries, struct sort_entry *scratch, uint64
         insertion_sort(&s, entries, count);
         return;
     }
+    if (merge_ascending_ranges(&s, entries, count)) return;
     radix_sort(entries, scratch, count, 0, true);
     if (keys != NULL) sort_equal_prefix_groups(&s, entries, count, 8);
 }

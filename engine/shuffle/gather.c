@@ -420,30 +420,34 @@ static bool build_match_filter(struct gather *g)
     return match_filter_build(&g->filter, &g->buffer);
 }
 
-/* Whether the current record, of this value, is not needed. */
-static bool record_cannot_match(struct gather *g, struct glint_slice value)
+/* Whether the record is not needed. */
+static bool record_cannot_match(struct gather *g, struct glint_slice key, struct glint_slice value)
 {
     return g->filter.words != NULL && g->spec->needs_match(value) &&
-           !match_filter_may_match(&g->filter, g->reader.key);
+           !match_filter_may_match(&g->filter, key);
+}
+
+static int gather_record(struct gather *g, struct glint_slice key, struct glint_slice value)
+{
+    const uint64_t bytes = record_buffer_bytes_of(1, key.size + value.size);
+    const bool large = bytes > g->budget / LARGE_SHARE;
+    int r = 0;
+    if (g->spec->needs_match != NULL && !g->matching && g->spec->needs_match(value) &&
+        !build_match_filter(g))
+        return error_no_memory(&g->task->error);
+    if (record_cannot_match(g, key, value)) return 0;
+    if (!large && record_buffer_memory_bytes(&g->buffer) + bytes > g->budget)
+        r = spill_gather_buffer(g);
+    if (r < 0) return r;
+    return large ? write_large_record(g, key, value)
+                 : record_buffer_add(&g->buffer, g->task, 0, key, value);
 }
 
 static int gather_current_record(struct gather *g)
 {
     struct glint_slice value;
-    const uint64_t size = g->reader.key.size + g->reader.value_size;
-    const uint64_t bytes = record_buffer_bytes_of(1, size);
-    const bool large = bytes > g->budget / LARGE_SHARE;
     int r = run_reader_value(&g->reader, &g->scratch, &value);
-    if (r < 0) return r;
-    if (g->spec->needs_match != NULL && !g->matching && g->spec->needs_match(value) &&
-        !build_match_filter(g))
-        return error_no_memory(&g->task->error);
-    if (record_cannot_match(g, value)) return 0;
-    if (!large && record_buffer_memory_bytes(&g->buffer) + bytes > g->budget)
-        r = spill_gather_buffer(g);
-    if (r < 0) return r;
-    return large ? write_large_record(g, g->reader.key, value)
-                 : record_buffer_add(&g->buffer, g->task, 0, g->reader.key, value);
+    return r < 0 ? r : gather_record(g, g->reader.key, value);
 }
 
 /* `skipped`: the input's index among those of the frequent key. */
@@ -553,7 +557,36 @@ static int collect_table_and_inputs(struct gather *g, const struct run_slice *in
     if (r == 0) r = gather_all_inputs(g, inputs, count, look);
     run_reader_close(&g->reader);
     buffer_fini(&g->scratch);
+    return r;
+}
+
+void gather_begin(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec)
+{
+    *g = (struct gather){
+        .task = task, .spec = spec, .records = UINT64_MAX, .budget = gather_budget(task)};
+    g->buffer.descending = spec->dependency.descending;
+    g->buffer.key = spec->key;
+}
+
+int gather_batch(struct gather *g, const struct glint_batch *batch)
+{
+    int r = task_check_cancelled(g->task) != 0 ? GLINT_E_INTERRUPTED : 0;
+    for (uint32_t i = 0; i < batch->rows && r == 0; i++) {
+        uint8_t key_number[CODEC_NUMBER_BYTES], value_number[CODEC_NUMBER_BYTES];
+        const struct glint_record record = glint_batch_record(batch, i);
+        const struct glint_slice key = codec_encode(batch->key.type, &record.key, key_number);
+        r = gather_record(g, key, codec_encode(batch->value.type, &record.value, value_number));
+    }
+    return r;
+}
+
+int gather_finish(struct gather *g)
+{
     match_filter_fini(&g->filter);
+    if (g->spilled.count == 0)
+        return record_buffer_sort(&g->buffer, true) ? 0 : error_no_memory(&g->task->error);
+    const int r = spill_gather_buffer(g);
+    record_buffer_fini(&g->buffer); /* its memory is needed for merging */
     return r;
 }
 
@@ -561,9 +594,7 @@ int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffl
                   void *state, bool may_combine, const struct run_slice *inputs, uint32_t count)
 {
     uint64_t records, raw;
-    *g = (struct gather){.task = task, .spec = spec, .budget = gather_budget(task)};
-    g->buffer.descending = spec->dependency.descending;
-    g->buffer.key = spec->key;
+    gather_begin(g, task, spec);
     const uint64_t bytes = sum_input_bytes(inputs, count, &records, &raw);
     const bool fits = bytes <= g->budget;
     g->records = records;
@@ -575,12 +606,7 @@ int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffl
     if (!reserve_gather_buffer(g, bytes, records, raw)) return error_no_memory(&task->error);
     r = collect_table_and_inputs(g, inputs + read, count - read,
                                  is_frequent_key_worthwhile(spec, inputs, count, fits));
-    if (r < 0) return r;
-    if (g->spilled.count == 0)
-        return record_buffer_sort(&g->buffer, true) ? 0 : error_no_memory(&task->error);
-    r = spill_gather_buffer(g);
-    record_buffer_fini(&g->buffer); /* its memory is needed for merging */
-    return r;
+    return r < 0 ? r : gather_finish(g);
 }
 
 void gather_fini(struct gather *g)

@@ -6,6 +6,8 @@
 #include "engine/shuffle/shuffle.h"
 #include "engine/shuffle/shuffle_internal.h"
 
+#include <assert.h>
+
 struct shuffle_reader {
     struct glint_task *task;
     const struct shuffle_spec *spec;
@@ -58,6 +60,27 @@ static int open_input_merge(struct shuffle_reader *r)
     return merge_open(&r->merge, r->task, slices, count, spec->dependency.descending);
 }
 
+/* Reads what was gathered: from memory, or by merging the runs that were spilled. */
+static void read_gathered_records(struct shuffle_reader *r)
+{
+    struct gather *g = &r->gather;
+    r->gathered = g->spilled.count == 0;
+    if (!r->gathered) {
+        r->inputs = g->spilled;
+        g->spilled = (struct merge_inputs){.items = NULL};
+        return;
+    }
+    if (g->combined) {
+        r->at = g->table.order.slot;
+        r->at_end = g->table.order.slots_end;
+        return;
+    }
+    r->at = record_buffer_entries(&g->buffer);
+    r->at_end = r->at + record_buffer_count(&g->buffer);
+    if (!g->frequent.found)
+        batch_builder_borrow(&r->builder, &g->buffer.records, spec_combines_values(r->spec));
+}
+
 static int read_inputs_into_memory(struct shuffle_reader *r, const struct run_slice *inputs,
                                    uint32_t count)
 {
@@ -69,23 +92,8 @@ static int read_inputs_into_memory(struct shuffle_reader *r, const struct run_sl
                        (r->spec->dependency.combine != COMBINE_FOLD || r->spec->map_side);
     const bool may_combine = r->passes_single && r->combiner.aggregator.chunk_bytes_max == 0;
     int e = gather_inputs(g, r->task, r->spec, r->state, may_combine, inputs, count);
-    if (e < 0) return e;
-    r->gathered = g->spilled.count == 0;
-    if (!r->gathered) {
-        r->inputs = g->spilled;
-        g->spilled = (struct merge_inputs){.items = NULL};
-        return 0;
-    }
-    if (g->combined) {
-        r->at = g->table.order.slot;
-        r->at_end = g->table.order.slots_end;
-        return 0;
-    }
-    r->at = record_buffer_entries(&g->buffer);
-    r->at_end = r->at + record_buffer_count(&g->buffer);
-    if (!g->frequent.found)
-        batch_builder_borrow(&r->builder, &g->buffer.records, spec_combines_values(r->spec));
-    return 0;
+    if (e == 0) read_gathered_records(r);
+    return e;
 }
 
 /* A merge of sorted inputs reads each record once, in any amount of memory, but costs several
@@ -123,9 +131,8 @@ static int open_run_inputs(struct shuffle_reader *r, const struct run_slice *inp
     return e < 0 || r->gathered ? e : open_input_merge(r);
 }
 
-struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct shuffle_spec *spec,
-                                           void *state, const struct run_slice *inputs,
-                                           uint32_t count)
+static struct shuffle_reader *create_reader(struct glint_task *task,
+                                            const struct shuffle_spec *spec, void *state)
 {
     struct shuffle_reader *r = mem_zalloc_or_fail(sizeof *r, &task->error);
     if (r == NULL) return NULL;
@@ -134,12 +141,42 @@ struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct
     r->state = state;
     r->builder.key.type = spec->key;
     r->builder.value.type = spec->acc;
-    if (combiner_init(&r->combiner, task, spec, state) < 0 ||
-        open_run_inputs(r, inputs, count) < 0) {
-        shuffle_reader_close(r);
-        return NULL;
-    }
+    if (combiner_init(&r->combiner, task, spec, state) == 0) return r;
+    shuffle_reader_close(r);
+    return NULL;
+}
+
+struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct shuffle_spec *spec,
+                                           void *state, const struct run_slice *inputs,
+                                           uint32_t count)
+{
+    struct shuffle_reader *r = create_reader(task, spec, state);
+    if (r == NULL || open_run_inputs(r, inputs, count) == 0) return r;
+    shuffle_reader_close(r);
+    return NULL;
+}
+
+struct shuffle_reader *shuffle_reader_open_local(struct glint_task *task,
+                                                 const struct shuffle_spec *spec)
+{
+    assert(!spec_combines_values(spec));
+    struct shuffle_reader *r = create_reader(task, spec, NULL);
+    if (r != NULL) gather_begin(&r->gather, task, spec);
     return r;
+}
+
+int shuffle_reader_push(struct shuffle_reader *r, const struct glint_batch *batch)
+{
+    assert(batch->key.type == r->spec->key && batch->value.type == r->spec->value);
+    return gather_batch(&r->gather, batch);
+}
+
+int shuffle_reader_end_input(struct shuffle_reader *r)
+{
+    int e = gather_finish(&r->gather);
+    if (e < 0) return e;
+    read_gathered_records(r);
+    return r->gathered ? 0 : open_input_merge(r);
 }
 
 /* The record at r->at. */

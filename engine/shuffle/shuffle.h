@@ -89,6 +89,13 @@ struct shuffle_reader;
 struct shuffle_reader *shuffle_reader_open(struct glint_task *task, const struct shuffle_spec *spec,
                                            void *state, const struct run_slice *inputs,
                                            uint32_t count);
+/* A reader without inputs, for a shuffle that does not combine and whose records are all of this
+ * task: they are pushed, copied once, and sorted in memory. Call end_input once, after the last
+ * batch. Both return 0 or a negative code with the task's error set. */
+struct shuffle_reader *shuffle_reader_open_local(struct glint_task *task,
+                                                 const struct shuffle_spec *spec);
+int shuffle_reader_push(struct shuffle_reader *r, const struct glint_batch *batch);
+int shuffle_reader_end_input(struct shuffle_reader *r);
 /* Returns 1 and sets *out to the next batch of types (spec->key, spec->acc), borrowed until the
  * next call; 0 at the end; a negative code with the task's error set. Without combining, or with a
  * function that cuts values into chunks (chunk_bytes_max), a key has several adjacent records,

@@ -367,7 +367,7 @@ struct gather {
     /* Private. */
     struct glint_task *task;
     const struct shuffle_spec *spec;
-    uint64_t records; /* of all inputs */
+    uint64_t records; /* of all inputs; UINT64_MAX: not known yet */
     uint64_t budget;  /* bytes of the buffer */
     bool matching;    /* a record that needs a match was found: the filter is complete */
     struct match_filter filter;
@@ -382,6 +382,11 @@ bool gather_is_cheaper(const struct glint_task *task, const struct run_slice *in
  * a negative code with the task's error set; call gather_fini in both cases. */
 int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec,
                   void *state, bool may_combine, const struct run_slice *inputs, uint32_t count);
+/* The same for records that come as batches, not from inputs, and are not combined: begin, batch
+ * for each, which is copied, finish. The last two return as gather_inputs. */
+void gather_begin(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec);
+int gather_batch(struct gather *g, const struct glint_batch *batch);
+int gather_finish(struct gather *g);
 /* Frees everything and removes the runs that are left. Zeros are fine. */
 void gather_fini(struct gather *g);
 

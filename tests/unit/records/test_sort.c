@@ -56,7 +56,9 @@ static uint64_t fill_key(uint8_t *key, int shape, uint64_t *seed)
     return from + size;
 }
 
-static void sort_case(uint64_t count, int shape, uint32_t partitions, bool descending)
+/* `ranges`: the entries are so many sorted ranges, or in no order (0). */
+static void sort_case(uint64_t count, int shape, uint32_t partitions, bool descending,
+                      uint64_t ranges)
 {
     uint64_t seed = count + (uint64_t)shape + 99;
     struct sample s = {calloc(count + 1, sizeof *s.keys), calloc(count + 1, sizeof *s.sizes),
@@ -72,6 +74,9 @@ static void sort_case(uint64_t count, int shape, uint32_t partitions, bool desce
         expected[i] = got[i];
     }
     at_hand = &s;
+    for (uint64_t i = 0; i < ranges; i++)
+        qsort(got + i * count / ranges, (i + 1) * count / ranges - i * count / ranges, sizeof *got,
+              oracle);
     qsort(expected, count, sizeof *expected, oracle);
     const struct sort_keys keys = {key_of, prefetch, &s};
     sort_entries(got, scratch, count, descending, shape == 2 || shape == 4 ? NULL : &keys);
@@ -92,8 +97,10 @@ Test(sort, equals_qsort)
     for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
         for (int shape = 0; shape <= 5; shape++)
             for (int descending = 0; descending < 2; descending++) {
-                sort_case(counts[c], shape, 1, descending != 0);
-                sort_case(counts[c], shape, 3, descending != 0);
-                sort_case(counts[c], shape, PARTITIONS_MAX, descending != 0);
+                for (uint64_t ranges = 0; ranges <= 3; ranges++) {
+                    sort_case(counts[c], shape, 1, descending != 0, ranges);
+                    sort_case(counts[c], shape, 3, descending != 0, ranges);
+                }
+                sort_case(counts[c], shape, PARTITIONS_MAX, descending != 0, 0);
             }
 }

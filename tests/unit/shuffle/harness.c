@@ -110,18 +110,17 @@ static uint32_t batch_size(const struct cell_pair *rows, uint64_t left, uint32_t
     return n == 0 ? 1 : n;
 }
 
-static int run_map(struct test_task *t, const struct plan *plan, const struct cell_pair *rows,
-                   uint64_t count, uint32_t map, struct run *out)
+/* Passes the records to `writer`, or else to `reader`. */
+static int push_records(const struct plan *plan, const struct cell_pair *rows, uint64_t count,
+                        struct shuffle_writer *writer, struct shuffle_reader *reader)
 {
     static int64_t numbers[2][BATCH_ROWS_MAX];
     static uint32_t start[2][BATCH_ROWS_MAX], end[2][BATCH_ROWS_MAX];
     static struct buffer bytes[2]; /* from malloc: not counted and never failing */
     const struct shuffle_spec *spec = plan->spec;
-    t->task.partition = map;
+    int r = 0;
     for (int k = 0; k < 2 && bytes[k].data == NULL; k++)
         bytes[k] = (struct buffer){malloc(5 << 20), 0, 4 << 20};
-    struct shuffle_writer *w = shuffle_writer_open(&t->task, spec, NULL);
-    int r = w != NULL ? 0 : t->task.error.code;
     for (uint64_t i = 0; i < count && r == 0;) {
         uint32_t n = batch_size(rows + i, count - i, plan->batch_rows);
         struct glint_batch batch = {.rows = n,
@@ -129,9 +128,19 @@ static int run_map(struct test_task *t, const struct plan *plan, const struct ce
                                                        numbers[0], start[0], end[0]),
                                     .value = make_column(spec->value, rows + i, n, true, &bytes[1],
                                                          numbers[1], start[1], end[1])};
-        r = shuffle_writer_push(w, &batch);
+        r = writer != NULL ? shuffle_writer_push(writer, &batch)
+                           : shuffle_reader_push(reader, &batch);
         i += n;
     }
+    return r;
+}
+
+static int run_map(struct test_task *t, const struct plan *plan, const struct cell_pair *rows,
+                   uint64_t count, uint32_t map, struct run *out)
+{
+    t->task.partition = map;
+    struct shuffle_writer *w = shuffle_writer_open(&t->task, plan->spec, NULL);
+    int r = w != NULL ? push_records(plan, rows, count, w, NULL) : t->task.error.code;
     if (r == 0) r = shuffle_writer_finish(w, out);
     shuffle_writer_close(w);
     return r;
@@ -173,19 +182,9 @@ static struct run_slice remote_slice(struct run_slice slice, struct remote *out)
     return slice;
 }
 
-static int run_reduce(struct test_task *t, const struct plan *plan, const struct run *runs,
-                      uint32_t partition, struct records *out)
+static int read_records(struct shuffle_reader *reader, const struct shuffle_spec *spec,
+                        uint32_t partition, struct records *out)
 {
-    struct run_slice *inputs = calloc(plan->maps, sizeof *inputs);
-    struct remote *remotes = calloc(plan->maps, sizeof *remotes);
-    for (uint32_t m = 0; m < plan->maps; m++) {
-        inputs[m] = run_slice(&runs[m], partition);
-        if (plan->remote) inputs[m] = remote_slice(inputs[m], &remotes[m]);
-    }
-    const struct shuffle_spec *spec = plan->spec;
-    struct shuffle_reader *reader = shuffle_reader_open(&t->task, spec, NULL, inputs, plan->maps);
-    free(inputs);
-    if (reader == NULL) return free(remotes), t->task.error.code;
     struct glint_batch b;
     int r;
     while ((r = shuffle_reader_next(reader, &b)) > 0) {
@@ -199,14 +198,45 @@ static int run_reduce(struct test_task *t, const struct plan *plan, const struct
             out->items[out->count - 1].partition = partition;
         }
     }
+    return r;
+}
+
+static int run_reduce(struct test_task *t, const struct plan *plan, const struct run *runs,
+                      uint32_t partition, struct records *out)
+{
+    struct run_slice *inputs = calloc(plan->maps, sizeof *inputs);
+    struct remote *remotes = calloc(plan->maps, sizeof *remotes);
+    for (uint32_t m = 0; m < plan->maps; m++) {
+        inputs[m] = run_slice(&runs[m], partition);
+        if (plan->remote) inputs[m] = remote_slice(inputs[m], &remotes[m]);
+    }
+    struct shuffle_reader *reader =
+        shuffle_reader_open(&t->task, plan->spec, NULL, inputs, plan->maps);
+    free(inputs);
+    const int r =
+        reader != NULL ? read_records(reader, plan->spec, partition, out) : t->task.error.code;
     shuffle_reader_close(reader);
     free(remotes);
+    return r;
+}
+
+static int run_local(struct test_task *t, const struct plan *plan, const struct records *in,
+                     struct records *out)
+{
+    cr_assert(plan->maps == 1 && plan->spec->partitions == 1);
+    struct shuffle_reader *reader = shuffle_reader_open_local(&t->task, plan->spec);
+    int r = reader != NULL ? push_records(plan, in->items, in->count, NULL, reader)
+                           : t->task.error.code;
+    if (r == 0) r = shuffle_reader_end_input(reader);
+    if (r == 0) r = read_records(reader, plan->spec, 0, out);
+    shuffle_reader_close(reader);
     return r;
 }
 
 int run_shuffle(struct test_task *t, const struct plan *plan, const struct records *in,
                 struct records *out)
 {
+    if (plan->local) return run_local(t, plan, in, out);
     struct run *runs = calloc(plan->maps, sizeof *runs);
     uint64_t from = 0;
     int r = 0;

@@ -39,6 +39,7 @@ struct plan {
     uint32_t maps;
     uint32_t batch_rows;
     bool remote; /* the reduce side must not read an input twice */
+    bool local;  /* one task pushes all records to the reader: one map task and partition */
 };
 /* Runs the shuffle. Sets `out` to the records in order of (partition, order of reading). Returns 0
  * or the first error. */

@@ -9,7 +9,7 @@ struct fault_case {
     struct workload workload;
     uint32_t maps;
     uint64_t count;
-    bool remote;
+    bool remote, local;
 };
 
 static const struct fault_case cases[] = {
@@ -23,6 +23,7 @@ static const struct fault_case cases[] = {
      {GLINT_TEXT, GLINT_TEXT, 60, 40, 40, 80000, 0},
      3,
      300,
+     false,
      false},
     {{.dependency.combine = COMBINE_REDUCE,
       .map_side = true,
@@ -34,6 +35,7 @@ static const struct fault_case cases[] = {
      {GLINT_I64, GLINT_TEXT, 5, 400, 100, 3 * MIB, 0},
      2,
      250,
+     false,
      false},
     {{.dependency.combine = COMBINE_AGGREGATE,
       .sequential = true,
@@ -46,6 +48,7 @@ static const struct fault_case cases[] = {
      {GLINT_I64, GLINT_I64, 5000, 0, 0, 0, 0},
      2,
      600,
+     false,
      false},
     /* The frequent key's records are kept on disk, the others are spilled. */
     {{.dependency.combine = COMBINE_NONE,
@@ -56,6 +59,18 @@ static const struct fault_case cases[] = {
      {GLINT_I64, GLINT_TEXT, 100, 20, 0, 0, 80},
      4,
      5000,
+     true,
+     false},
+    /* Large values become runs of their own, the others are spilled. */
+    {{.dependency.combine = COMBINE_NONE,
+      .key = GLINT_TEXT,
+      .value = GLINT_TEXT,
+      .acc = GLINT_TEXT,
+      .partitions = 1},
+     {GLINT_TEXT, GLINT_TEXT, 60, 40, 40, 80000, 0},
+     1,
+     900,
+     false,
      true},
     {{.dependency.combine = COMBINE_NONE,
       .key = GLINT_TEXT,
@@ -65,6 +80,7 @@ static const struct fault_case cases[] = {
      {GLINT_TEXT, GLINT_I64, 1000, 0, 0, 0, 0},
      130,
      260,
+     false,
      false},
 };
 
@@ -88,7 +104,7 @@ static int run_case(const struct fault_case *c, uint64_t fail_call, int error, i
     int64_t live = mem_live_blocks();
     t.fail_at = fail_call;
     t.error = error;
-    struct plan plan = {&c->spec, c->maps, 50, c->remote};
+    struct plan plan = {&c->spec, c->maps, 50, c->remote, c->local};
     mem_fail_at(fail_memory, false);
     int r = run_shuffle(&t, &plan, &in, &got);
     mem_fail_at(0, false);
@@ -139,7 +155,7 @@ Test(shuffle_faults, cancelled_task_ends)
     struct records in = {.items = NULL}, got = {.items = NULL};
     make_records(&in, &cases[0].workload, 1, 10);
     t.task.cancel_flag = &cancelled;
-    struct plan plan = {&cases[0].spec, 1, 50, false};
+    struct plan plan = {&cases[0].spec, 1, 50, false, false};
     cr_assert_eq(run_shuffle(&t, &plan, &in, &got), GLINT_E_INTERRUPTED);
     records_fini(&in);
     records_fini(&got);

@@ -21,12 +21,31 @@ static uint64_t map_records(const struct shuffle_spec *spec, uint32_t maps,
             struct glint_slice key = in->items[i].key;
             if (in->items[i].map == m) records_add(&one, key, (struct glint_slice){key.data, 0}, 0);
         }
-        expect_shuffle(&(struct plan){&first, 1, 0, false}, &one, &keys);
+        expect_shuffle(&(struct plan){&first, 1, 0, false, false}, &one, &keys);
         sum += keys.count;
         records_fini(&one);
         records_fini(&keys);
     }
     return sum;
+}
+
+/* Checks that a task that pushes the records to the reader gets the same as by map outputs. */
+static void check_local(const struct plan *plan, uint64_t budget, const struct records *in,
+                        const struct records *expected, const char *what)
+{
+    struct plan local = *plan;
+    struct test_task t;
+    struct records got = {.items = NULL};
+    if (plan->maps != 1 || plan->spec->partitions != 1 ||
+        plan->spec->dependency.combine != COMBINE_NONE)
+        return;
+    local.local = true;
+    test_task_init(&t, budget);
+    cr_assert_eq(run_shuffle(&t, &local, in, &got), 0, "%s: %s", what, t.task.error.cause);
+    compare_records(&got, expected, false, what);
+    cr_assert_eq(t.task.counters.values[COUNT_SPILLS] > 0, budget < MIB, "%s: spills", what);
+    records_fini(&got);
+    cr_assert(test_task_fini(&t), "%s: a file is left", what);
 }
 
 /* Checks that every budget, batch size and number of map tasks gives the same result. */
@@ -36,7 +55,7 @@ static void check_spec(const struct shuffle_spec *spec, const struct workload *w
     static const uint32_t batch_rows[] = {100, 7, 1024};
     struct records in = {.items = NULL}, expected = {.items = NULL};
     make_records(&in, workload, maps, count);
-    struct plan plan = {spec, maps, 0, false};
+    struct plan plan = {spec, maps, 0, false, false};
     expect_shuffle(&plan, &in, &expected);
     uint64_t records = map_records(spec, maps, &in);
     for (size_t b = 0; b < sizeof budgets / sizeof budgets[0]; b++) {
@@ -56,6 +75,7 @@ static void check_spec(const struct shuffle_spec *spec, const struct workload *w
         records_fini(&got);
         cr_assert_eq(mem_live_blocks(), live, "%s", what);
         cr_assert(test_task_fini(&t), "%s: a file is left", what);
+        check_local(&plan, budgets[b], &in, &expected, what);
     }
     records_fini(&in);
     records_fini(&expected);
@@ -121,7 +141,7 @@ Test(shuffle, rows_with_new_keys_are_not_combined)
                                 .value = GLINT_I64,
                                 .acc = GLINT_I64,
                                 .partitions = 3};
-    const struct plan plan = {&spec, 2, 1024, false};
+    const struct plan plan = {&spec, 2, 1024, false, false};
     struct records in = {.items = NULL}, expected = {.items = NULL};
     make_records(&in, &workload, 2, 80000);
     const uint64_t count = in.count;
@@ -156,7 +176,7 @@ Test(shuffle, uncombined_rows_fit_any_memory)
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
                                 .partitions = 3};
-    const struct plan plan = {&spec, 2, 1000, false};
+    const struct plan plan = {&spec, 2, 1000, false, false};
     struct records in = {.items = NULL}, expected = {.items = NULL};
     make_records(&in, &workload, 2, 150000);
     expect_shuffle(&plan, &in, &expected);
@@ -180,7 +200,7 @@ Test(shuffle, uncombined_rows_fit_any_memory)
 static void check_large_table(struct shuffle_spec spec, uint32_t partitions)
 {
     const struct workload workload = {GLINT_TEXT, spec.value, 30000, 30, 0, 0, 0};
-    const struct plan plan = {&spec, 2, 1000, false};
+    const struct plan plan = {&spec, 2, 1000, false, false};
     const bool chunked = spec.fn == &fn_concat_chunks;
     struct records in = {.items = NULL}, expected = {.items = NULL}, got = {.items = NULL};
     struct test_task t;
@@ -437,7 +457,7 @@ Test(shuffle, sorted_output_is_written_as_one_run)
                                 .value = GLINT_TEXT,
                                 .acc = GLINT_TEXT,
                                 .partitions = 7};
-    struct plan plan = {&spec, 1, 3, false};
+    struct plan plan = {&spec, 1, 3, false, false};
     struct records any = {.items = NULL}, in = {.items = NULL}, got = {.items = NULL};
     make_records(&any, &workload, 1, 120);
     expect_shuffle(&plan, &any, &in);
