@@ -97,17 +97,25 @@ static const struct glint_job_option *cli_syntax_option(const struct cli_syntax 
     return n == 0 ? &help_row : NULL;
 }
 
-/* Finds a row by its name of `size` bytes or, if that is NULL, by its letter. Returns its number;
- * CLI_OPTIONS_MAX if there is none. */
+static bool option_is(const struct glint_job_option *row, const char *name, size_t size,
+                      char letter)
+{
+    if (name == NULL) return cli_option_letter(row) == letter;
+    return strncmp(row->name, name, size) == 0 && row->name[size] == '\0';
+}
+
+/* Finds a row by its name of `size` bytes or, if that is NULL, by its letter. Returns its number, as
+ * that of cli_syntax_option; CLI_OPTIONS_MAX if there is none. */
 static uint32_t find_option_number(const struct cli_syntax *s, const char *name, size_t size,
                                    char letter)
 {
-    const struct glint_job_option *row;
-    for (uint32_t n = 0; (row = cli_syntax_option(s, n)) != NULL; n++)
-        if (name == NULL ? cli_option_letter(row) == letter
-                         : strlen(row->name) == size && memcmp(row->name, name, size) == 0)
-            return n;
-    return CLI_OPTIONS_MAX;
+    const struct glint_job_option *const tables[] = {s->own, s->common};
+    uint32_t n = 0;
+    for (size_t i = 0; i < 2; i++)
+        for (const struct glint_job_option *row = tables[i]; row != NULL && row->name != NULL;
+             row++, n++)
+            if (option_is(row, name, size, letter)) return n;
+    return option_is(&help_row, name, size, letter) ? n : CLI_OPTIONS_MAX;
 }
 
 /* Returns the other name of an option, or NULL. */
