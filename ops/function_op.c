@@ -1,4 +1,5 @@
 /* Open and close for operators whose whole state is one function call, and checks of operators. */
+#include "engine/records/pack.h"
 #include "ops/ops.h"
 
 int function_op_open(void *state, const struct op_open *o)
@@ -29,4 +30,12 @@ int op_end_params(const struct op_open *o, bool valid, const char *what)
 {
     if (valid) return 0;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode %s", what);
+}
+
+int run_packed_action(struct action *a, struct packer *params)
+{
+    a->params = buffer_slice(&params->out);
+    const int r = params->failed ? error_no_memory(&a->rdd->g->error) : run_action_of_rdd(a);
+    packer_fini(params);
+    return r;
 }

@@ -235,13 +235,9 @@ static int count_values_per_bucket(struct glint_rdd *rdd, const place *bounds, u
     pack_array(&p, 1);
     pack_bytes(&p, (struct glint_slice){(const uint8_t *)bounds, (buckets + 1) * sizeof *bounds});
     struct counting_buckets c = {rdd->g, buckets, out_counts};
-    const struct action a = {.op = &op_histogram,
-                             .rdd = rdd,
-                             .params = {p.out.data, p.out.size},
-                             .on_result = histogram_on_result,
-                             .arg = &c};
-    const int r = p.failed ? error_no_memory(&rdd->g->error) : run_action_of_rdd(&a);
-    packer_fini(&p);
+    struct action a = {
+        .op = &op_histogram, .rdd = rdd, .on_result = histogram_on_result, .arg = &c};
+    const int r = run_packed_action(&a, &p);
     return r;
 }
 

@@ -87,11 +87,7 @@ int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows
     pack_array(&p, 1);
     pack_bytes(&p, bytes);
     struct lookup_collecting l = {g, out};
-    struct action a = {.op = &op_lookup,
-                       .rdd = rdd,
-                       .params = {p.out.data, p.out.size},
-                       .on_result = lookup_on_result,
-                       .arg = &l};
+    struct action a = {.op = &op_lookup, .rdd = rdd, .on_result = lookup_on_result, .arg = &l};
     /* The same computation as in the shuffle's hash partitioner. */
     uint32_t partition = 0;
     if (partitions > 0 && is_hash_partitioned(rdd)) {
@@ -100,8 +96,7 @@ int glint_lookup(struct glint_rdd *rdd, union glint_value key, struct glint_rows
         a.partitions = &partition;
         a.partition_count = 1;
     }
-    int r = p.failed ? error_no_memory(&g->error) : run_action_of_rdd(&a);
-    packer_fini(&p);
+    int r = run_packed_action(&a, &p);
     if (r != 0) glint_rows_free(out);
     return r;
 }

@@ -181,6 +181,10 @@ bool rdd_has_single_elements(struct glint_rdd *rdd, const char *call);
  * PROTOCOL with the task's error set. */
 int op_end_params(const struct op_open *o, bool valid, const char *what);
 
+/* Runs an action whose parameters are those of the packer, which it ends. Returns 0 or the
+ * context's code. */
+int run_packed_action(struct action *a, struct packer *params);
+
 /* ---- Indexes of records (ops/zip_with_index.c) */
 
 /* Counts the records of the first `count` partitions by an internal action, for `prepare`.

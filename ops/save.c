@@ -170,9 +170,7 @@ int save_text_run(struct action *a, const struct glint_column_form *form)
         const char *const type = form->columns[i].type;
         pack_text(&p, type != NULL && *type == '+' ? "+" : type); /* its parts do not matter */
     }
-    a->params = (struct glint_slice){p.out.data, p.out.size};
-    int r = p.failed ? error_no_memory(&g->error) : run_action_of_rdd(a);
-    packer_fini(&p);
+    int r = run_packed_action(a, &p);
     return r;
 }
 

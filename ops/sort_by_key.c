@@ -150,12 +150,10 @@ static int key_sample_collect(struct glint_rdd *rdd, uint32_t each, struct key_s
     pack_u64(&p, each);
     struct action a = {.op = &op_key_sample,
                        .rdd = rdd,
-                       .params = {p.out.data, p.out.size},
                        .internal = true,
                        .on_result = key_sample_on_result,
                        .arg = &s};
-    int r = p.failed ? error_no_memory(&rdd->g->error) : run_action_of_rdd(&a);
-    packer_fini(&p);
+    int r = run_packed_action(&a, &p);
     return r;
 }
 

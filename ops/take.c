@@ -88,13 +88,11 @@ static int run_take_scan(struct glint_rdd *rdd, struct taking *t, const uint32_t
     pack_u64(&p, t->want - t->rows->count);
     struct action a = {.op = &op_take,
                        .rdd = rdd,
-                       .params = {p.out.data, p.out.size},
                        .partitions = partitions,
                        .partition_count = count,
                        .on_result = take_on_result,
                        .arg = t};
-    int r = p.failed ? error_no_memory(&t->g->error) : run_action_of_rdd(&a);
-    packer_fini(&p);
+    int r = run_packed_action(&a, &p);
     return r;
 }
 
