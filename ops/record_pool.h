@@ -48,4 +48,17 @@ static inline void record_pool_swap(struct record_pool *k, uint64_t i, uint64_t 
 }
 void record_pool_fini(struct record_pool *k);
 
+/* The first `limit` records by key, then value. Zeros but for the first members are empty; free
+ * `records`. */
+struct record_heap {
+    struct glint_schema schema;
+    uint64_t limit; /* at least 1 */
+    bool descending;
+    struct record_pool records;
+};
+/* Returns false when out of memory. */
+bool record_heap_add(struct record_heap *h, const struct glint_record *r);
+/* Turns the heap into the requested order. */
+void record_heap_sort(struct record_heap *h);
+
 #endif
