@@ -52,32 +52,15 @@ static int join_pairs_open(void *state, const struct op_open *o)
 
 /* ---- Output batch */
 
-static struct glint_column make_joined_column(enum glint_type type,
-                                              const struct selection_column *c,
-                                              const struct buffer *bytes, bool alone)
-{
-    struct glint_column out = {.type = type};
-    if (type == GLINT_I64) {
-        out.i64 = c->i64;
-    } else if (type == GLINT_F64) {
-        out.f64 = c->f64;
-    } else {
-        out.base = bytes->data;
-        out.size = bytes->size;
-        out.start = alone ? NULL : c->start;
-        out.end = alone ? NULL : c->end;
-    }
-    return out;
-}
-
 static enum flow flush_joined_rows(struct join_state *s, struct glint_emitter *out)
 {
     /* A large row has no offsets: its size may exceed 32 bits (see struct glint_column). */
     bool alone = s->weight > BATCH_BYTES_MAX;
     struct glint_batch batch = {
         .rows = s->rows,
-        .key = make_joined_column(s->group.type, &s->key, &s->keys, alone),
-        .value = make_joined_column(GLINT_MSGPACK, &s->value, &s->values, alone)};
+        .key = selection_column_of(&s->key, s->group.type, s->keys.data, s->keys.size, alone),
+        .value =
+            selection_column_of(&s->value, GLINT_MSGPACK, s->values.data, s->values.size, alone)};
     assert(!alone || s->rows == 1);
     glint_emit_batch(out, &batch);
     s->rows = 0;

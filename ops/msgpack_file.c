@@ -267,28 +267,14 @@ static int read_into_window(struct msgpack_state *s, uint64_t needed)
 
 /* ---- Batches */
 
-static struct glint_column make_msgpack_column(const struct msgpack_state *s, enum glint_type type,
-                                               const struct selection_column *c)
-{
-    struct glint_column column = {.type = type};
-    if (type == GLINT_I64) {
-        column.i64 = c->i64;
-    } else if (type == GLINT_F64) {
-        column.f64 = c->f64;
-    } else if (codec_type_is_bytes(type)) {
-        column.base = s->window + s->first;
-        column.size = s->at - s->first;
-        column.start = c->start;
-        column.end = c->end;
-    }
-    return column;
-}
-
 static enum flow push_msgpack_rows(struct msgpack_state *s, struct glint_emitter *out)
 {
-    struct glint_batch batch = {.rows = s->rows,
-                                .key = make_msgpack_column(s, s->schema.key, &s->key),
-                                .value = make_msgpack_column(s, s->schema.value, &s->value)};
+    struct glint_batch batch = {
+        .rows = s->rows,
+        .key = selection_column_of(&s->key, s->schema.key, s->window + s->first, s->at - s->first,
+                                   false),
+        .value = selection_column_of(&s->value, s->schema.value, s->window + s->first,
+                                     s->at - s->first, false)};
     assert(s->first <= s->at && s->at <= s->fill && s->rows <= BATCH_ROWS_MAX);
     s->task->counters.values[COUNT_ROWS_READ] += s->rows;
     glint_emit_batch(out, &batch);
@@ -396,8 +382,8 @@ static int msgpack_file_open(void *state, const struct op_open *o)
     s->task = o->task;
     s->schema = o->out;
     struct unpacker u = unpack_begin(o->params);
-    s->form = o->params.size > 0 ? (enum msgpack_file_form)unpack_u64(&u, FORM_HEADS)
-                                 : FORM_RECORDS;
+    s->form =
+        o->params.size > 0 ? (enum msgpack_file_form)unpack_u64(&u, FORM_HEADS) : FORM_RECORDS;
     s->capacity = READ_BLOCK_BYTES;
     s->window = mem_alloc(s->capacity);
     return s->window != NULL ? 0 : error_no_memory(&s->task->error);

@@ -4,6 +4,7 @@
 #include "engine/batch.h"
 #include "engine/records/codec.h"
 #include "engine/records/pack.h"
+#include "ops/selection.h"
 
 #include <assert.h>
 
@@ -139,18 +140,10 @@ const struct op op_record_pack = {.name = "record.pack",
 
 /* ---- Reduce side */
 
-struct unpack_column {
-    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
-    union {
-        int64_t i64[BATCH_ROWS_MAX];
-        double f64[BATCH_ROWS_MAX];
-    };
-};
-
 struct unpack_state {
     struct glint_task *task;
     struct glint_schema out;
-    struct unpack_column key, value;
+    struct selection_column key, value;
 };
 
 static int record_key_unpack_open(void *state, const struct op_open *o)
@@ -163,7 +156,7 @@ static int record_key_unpack_open(void *state, const struct op_open *o)
 
 /* Sets cell `row` to `cell`, a slice of `packed`. Returns false if its size does not fit the
  * type. */
-static bool unpack_key_cell(struct unpack_column *c, enum glint_type type, uint32_t row,
+static bool unpack_key_cell(struct selection_column *c, enum glint_type type, uint32_t row,
                             struct glint_slice cell, const struct glint_column *packed)
 {
     union glint_value v = {.i64 = 0};
@@ -196,23 +189,6 @@ static bool unpack_record_row(struct unpack_state *s, const struct glint_column 
            unpack_key_cell(&s->value, s->out.value, row, value, packed);
 }
 
-static struct glint_column make_unpacked_column(const struct unpack_column *c, enum glint_type type,
-                                                const struct glint_column *packed)
-{
-    struct glint_column out = {.type = type};
-    if (type == GLINT_I64) {
-        out.i64 = c->i64;
-    } else if (type == GLINT_F64) {
-        out.f64 = c->f64;
-    } else {
-        out.base = packed->base;
-        out.size = packed->size;
-        out.start = c->start;
-        out.end = c->end;
-    }
-    return out;
-}
-
 static enum flow unpack_pair_rows(struct unpack_state *s, const struct glint_batch *batch,
                                   struct glint_emitter *out)
 {
@@ -224,9 +200,10 @@ static enum flow unpack_pair_rows(struct unpack_state *s, const struct glint_bat
                   "cannot decode a record from a key");
         return FLOW_FAIL;
     }
-    struct glint_batch pairs = {.rows = batch->rows,
-                                .key = make_unpacked_column(&s->key, s->out.key, packed),
-                                .value = make_unpacked_column(&s->value, s->out.value, packed)};
+    struct glint_batch pairs = {
+        .rows = batch->rows,
+        .key = selection_column_of(&s->key, s->out.key, packed->base, packed->size, false),
+        .value = selection_column_of(&s->value, s->out.value, packed->base, packed->size, false)};
     glint_emit_batch(out, &pairs);
     return out->flow;
 }

@@ -5,6 +5,23 @@
 
 #include <assert.h>
 
+struct glint_column selection_column_of(const struct selection_column *c, enum glint_type type,
+                                        const uint8_t *base, uint64_t size, bool alone)
+{
+    struct glint_column out = {.type = type};
+    if (type == GLINT_I64) {
+        out.i64 = c->i64;
+    } else if (type == GLINT_F64) {
+        out.f64 = c->f64;
+    } else if (type != GLINT_NONE) {
+        out.base = base;
+        out.size = size;
+        out.start = alone ? NULL : c->start;
+        out.end = alone ? NULL : c->end;
+    }
+    return out;
+}
+
 struct glint_column selection_copy_column(struct selection_column *c,
                                           const struct glint_column *from, const uint16_t *rows,
                                           uint32_t count)

@@ -18,6 +18,10 @@ struct selection {
     struct selection_column key, value;
 };
 
+/* The column of `type` whose numbers or offsets are in `c`. Texts are in base[0, size); `alone`:
+ * they are one row, which may have a size that offsets do not. */
+struct glint_column selection_column_of(const struct selection_column *c, enum glint_type type,
+                                        const uint8_t *base, uint64_t size, bool alone);
 /* Selects rows of a column by number, in any order and possibly repeated. The result refers to the
  * bytes of `from`; its offsets and numbers are in `c`, and valid until the next call. */
 struct glint_column selection_copy_column(struct selection_column *c,

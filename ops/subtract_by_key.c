@@ -82,21 +82,9 @@ static int keep_unmatched_row(struct subtract_state *s, const struct glint_batch
 static struct glint_column original_value_column(const struct subtract_state *s,
                                                  const struct glint_column *in)
 {
-    struct glint_column c = {.type = s->type};
-    if (s->type == GLINT_I64) {
-        c.i64 = s->value.i64;
-    } else if (s->type == GLINT_F64) {
-        c.f64 = s->value.f64;
-    } else if (in->start == NULL) { /* one row, possibly too large for 32-bit offsets */
-        c.base = s->last.data;
-        c.size = s->last.size;
-    } else if (s->type != GLINT_NONE) {
-        c.base = in->base;
-        c.size = in->size;
-        c.start = s->value.start;
-        c.end = s->value.end;
-    }
-    return c;
+    const bool alone = in->start == NULL; /* one row, possibly too large for 32-bit offsets */
+    return selection_column_of(&s->value, s->type, alone ? s->last.data : in->base,
+                               alone ? s->last.size : in->size, alone);
 }
 
 static enum flow subtract_push(void *state, const struct glint_batch *batch,
