@@ -98,3 +98,27 @@ int atomic_output_close_dir(struct atomic_output *b, struct env *env, int code,
                 left != 0 ? "; remaining files: " : "", left != 0 ? b->hidden : "");
     return code;
 }
+
+int atomic_output_open_file(const struct atomic_output *b, struct env *env, const char *name,
+                            char *path, struct glint_error *error)
+{
+    if (!text_format(path, PATH_MAX, "%s/%s", b->hidden, name)) {
+        error_set(error, GLINT_E_BAD_VALUE, NULL, "the path of the output is too long");
+        return -1;
+    }
+    const int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
+    if (file >= 0) return file;
+    error_set_system(error, GLINT_E_OUTPUT_CREATE, file, "create", path);
+    return -1;
+}
+
+int atomic_output_close_file(struct env *env, int file, int code, const char *path,
+                             struct glint_error *error)
+{
+    int failed = code == 0 ? env->sync_file(env, file) : 0;
+    const int closed = env->close(env, file);
+    if (failed == 0) failed = closed;
+    return code != 0 || failed == 0
+               ? code
+               : error_set_system(error, GLINT_E_OUTPUT_IO, failed, "write", path);
+}

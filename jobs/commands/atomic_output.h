@@ -31,4 +31,12 @@ int atomic_output_open_dir(struct atomic_output *b, struct env *env, const char 
 int atomic_output_close_dir(struct atomic_output *b, struct env *env, int code,
                             struct glint_error *error);
 
+/* Creates the file `name` in the directory, whose path is then in `path`, of PATH_MAX bytes.
+ * Returns it, or -1 with *error set. */
+int atomic_output_open_file(const struct atomic_output *b, struct env *env, const char *name,
+                            char *path, struct glint_error *error);
+/* Closes a file, synced if `code` is 0. Returns `code`, or the code of a failure here. */
+int atomic_output_close_file(struct env *env, int file, int code, const char *path,
+                             struct glint_error *error);
+
 #endif

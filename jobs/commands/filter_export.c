@@ -128,11 +128,8 @@ static int write_filter_file(struct export *x, const char *path, const struct bl
     struct env *env = x->env;
     int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
     if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
-    int code = write_contents(x, file, filter, whole);
-    int failed = code == 0 ? env->sync_file(env, file) : 0, closed = env->close(env, file);
-    if (failed == 0) failed = closed;
-    if (code != 0 || failed == 0) return code;
-    return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
+    return atomic_output_close_file(env, file, write_contents(x, file, filter, whole), path,
+                                    &x->error);
 }
 
 /* Adds the number of a filter's bits, which the file itself does not say. Returns false when out of
@@ -185,18 +182,13 @@ static int write_size_lines(struct export *x)
     char path[PATH_MAX];
     if (x->size_count == 0) return GLINT_OK;
     qsort(x->sizes, x->size_count, sizeof *x->sizes, compare_size_lines);
-    if (!text_format(path, sizeof path, "%s/" FILTER_SIZES_FILE, x->dir.hidden))
-        return error_set(&x->error, GLINT_E_OUTPUT_CREATE, NULL, "the output path is too long");
-    int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
-    if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
+    const int file = atomic_output_open_file(&x->dir, env, FILTER_SIZES_FILE, path, &x->error);
+    if (file < 0) return x->error.code;
     int failed = 0;
     for (uint64_t i = 0; failed == 0 && i < x->size_count; i++)
         failed = env_write_all(env, file, x->sizes[i], strlen(x->sizes[i]));
-    if (failed == 0) failed = env->sync_file(env, file);
-    const int closed = env->close(env, file);
-    if (failed == 0) failed = closed;
-    return failed == 0 ? GLINT_OK
-                       : error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
+    if (failed != 0) error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
+    return atomic_output_close_file(env, file, x->error.code, path, &x->error);
 }
 
 /* Checks that the format can represent the filter. */

@@ -442,18 +442,13 @@ static int import_source(struct import *x, int file, const struct source_file *s
 /* Creates a file of the output; `filled`: writes the filters to it. */
 static int write_imported_file(struct import *x, const char *name, bool filled)
 {
-    struct env *env = x->env;
     char path[PATH_MAX];
-    if (!text_format(path, sizeof path, "%s/%s", x->dir.hidden, name))
-        return error_set(&x->error, GLINT_E_BAD_VALUE, NULL, "the path of the output is too long");
-    int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC), code = GLINT_OK;
-    if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
+    const int file = atomic_output_open_file(&x->dir, x->env, name, path, &x->error);
+    int code = x->error.code;
+    if (file < 0) return code;
     for (uint64_t i = 0; filled && code == 0 && i < x->count; i++)
         code = import_source(x, file, &x->sources[i]);
-    int failed = code == 0 ? env->sync_file(env, file) : 0, closed = env->close(env, file);
-    if (failed == 0) failed = closed;
-    if (code != 0 || failed == 0) return code;
-    return error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
+    return atomic_output_close_file(x->env, file, code, path, &x->error);
 }
 
 /* A whole number from 1 to `most`; 0 if the option is not given. */

@@ -190,19 +190,12 @@ static int write_record(struct merge *m, int file, const struct filter_record *r
 
 static int write_merged_file(struct merge *m, const char *name, uint64_t count)
 {
-    struct env *env = m->env;
     char path[PATH_MAX];
-    int code = GLINT_OK;
-    if (!text_format(path, sizeof path, "%s/%s", m->dir.hidden, name))
-        return error_set(&m->error, GLINT_E_BAD_VALUE, NULL, "the path of the output is too long");
-    const int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
-    if (file < 0) return error_set_system(&m->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
+    const int file = atomic_output_open_file(&m->dir, m->env, name, path, &m->error);
+    int code = m->error.code;
+    if (file < 0) return code;
     for (uint64_t i = 0; code == 0 && i < count; i++) code = write_record(m, file, &m->records[i]);
-    int failed = code == 0 ? env->sync_file(env, file) : 0;
-    const int closed = env->close(env, file);
-    if (failed == 0) failed = closed;
-    if (code != 0 || failed == 0) return code;
-    return error_set_system(&m->error, GLINT_E_OUTPUT_IO, failed, "write", path);
+    return atomic_output_close_file(m->env, file, code, path, &m->error);
 }
 
 static int read_and_merge_filters(struct merge *m, const struct cli_line *line)

@@ -50,6 +50,24 @@ static int read_bytes(struct patch *p, void *out, uint64_t size)
     return GLINT_OK;
 }
 
+/* Decompresses what it can, of the rest of the last piece or of the next one. */
+static int decompress_piece(struct patch *p, ZSTD_outBuffer *out)
+{
+    if (p->in.pos == p->in.size && p->at < p->size) {
+        const uint64_t left = p->size - p->at;
+        const uint64_t more = left < p->piece_size ? left : p->piece_size;
+        const int code = read_bytes(p, p->piece, more);
+        if (code != 0) return code;
+        p->in = (ZSTD_inBuffer){p->piece, more, 0};
+    }
+    const size_t before = out->pos, consumed = p->in.pos;
+    p->frame_left = ZSTD_decompressStream(p->zstd, out, &p->in);
+    if (ZSTD_isError(p->frame_left)) return invalid_patch(p, ZSTD_getErrorName(p->frame_left));
+    if (out->pos == before && p->in.pos == consumed && p->at == p->size && p->frame_left > 0)
+        return invalid_patch(p, "it is truncated");
+    return GLINT_OK;
+}
+
 /* Decompresses exactly `size` bytes. */
 static int decompress(struct patch *p, void *data, uint64_t size)
 {
@@ -57,18 +75,8 @@ static int decompress(struct patch *p, void *data, uint64_t size)
     assert(p->zstd != NULL && p->in.pos <= p->in.size && p->at <= p->size);
     while (out.pos < out.size) {
         if (p->frame_left == 0) return invalid_patch(p, "a step is missing");
-        if (p->in.pos == p->in.size && p->at < p->size) {
-            const uint64_t left = p->size - p->at;
-            const uint64_t more = left < p->piece_size ? left : p->piece_size;
-            const int code = read_bytes(p, p->piece, more);
-            if (code != 0) return code;
-            p->in = (ZSTD_inBuffer){p->piece, more, 0};
-        }
-        const size_t before = out.pos, consumed = p->in.pos;
-        p->frame_left = ZSTD_decompressStream(p->zstd, &out, &p->in);
-        if (ZSTD_isError(p->frame_left)) return invalid_patch(p, ZSTD_getErrorName(p->frame_left));
-        if (out.pos == before && p->in.pos == consumed && p->at == p->size && p->frame_left > 0)
-            return invalid_patch(p, "it is truncated");
+        const int code = decompress_piece(p, &out);
+        if (code != 0) return code;
     }
     return GLINT_OK;
 }
@@ -79,16 +87,8 @@ static int check_end(struct patch *p)
     uint8_t more;
     ZSTD_outBuffer out = {&more, sizeof more, 0};
     while (p->frame_left > 0) {
-        if (p->in.pos == p->in.size) {
-            if (p->at == p->size) return invalid_patch(p, "it is truncated");
-            const uint64_t left = p->size - p->at;
-            const uint64_t size = left < p->piece_size ? left : p->piece_size;
-            const int code = read_bytes(p, p->piece, size);
-            if (code != 0) return code;
-            p->in = (ZSTD_inBuffer){p->piece, size, 0};
-        }
-        p->frame_left = ZSTD_decompressStream(p->zstd, &out, &p->in);
-        if (ZSTD_isError(p->frame_left)) return invalid_patch(p, ZSTD_getErrorName(p->frame_left));
+        const int code = decompress_piece(p, &out);
+        if (code != 0) return code;
         if (out.pos > 0) return invalid_patch(p, "more follows the last step");
     }
     return p->in.pos == p->in.size && p->at == p->size
@@ -98,27 +98,17 @@ static int check_end(struct patch *p)
 
 static int close_part(struct patch *p)
 {
-    if (p->to < 0) return GLINT_OK;
-    int failed = p->env->sync_file(p->env, p->to);
-    const int closed = p->env->close(p->env, p->to);
+    const int file = p->to;
     p->to = -1;
-    if (failed == 0) failed = closed;
-    return failed == 0
-               ? GLINT_OK
-               : error_set_system(&p->error, GLINT_E_OUTPUT_IO, failed, "write", p->to_path);
+    return file < 0 ? GLINT_OK : atomic_output_close_file(p->env, file, 0, p->to_path, &p->error);
 }
 
 static int open_part(struct patch *p, const char *name)
 {
     int code = close_part(p);
     if (code != 0) return code;
-    assert(p->to == -1);
-    if (!text_format(p->to_path, sizeof p->to_path, "%s/%s", p->dir.hidden, name))
-        return error_set(&p->error, GLINT_E_BAD_VALUE, NULL, "the path of the output is too long");
-    p->to = p->env->open(p->env, ENV_CWD, p->to_path, ENV_CREATE_PUBLIC);
-    return p->to >= 0
-               ? GLINT_OK
-               : error_set_system(&p->error, GLINT_E_OUTPUT_CREATE, p->to, "create", p->to_path);
+    p->to = atomic_output_open_file(&p->dir, p->env, name, p->to_path, &p->error);
+    return p->error.code;
 }
 
 enum { GROWTH = 1 << 20 };
