@@ -115,43 +115,35 @@ static void set_bit(uint8_t *bits, uint64_t index)
     bits[index / 8] |= (uint8_t)(1u << index % 8);
 }
 
-/* Adds 1 to the counters of the indexes, of either size. */
-static bool increment_counters(struct bloom_set *set, uint32_t f, const uint32_t *narrow,
-                               const uint64_t *wide, uint64_t count)
+/* Sets the bits, or adds 1 to the counters, of the indexes, of either size. */
+static inline __attribute__((always_inline)) bool set_indexes(struct bloom_set *set, uint32_t f,
+                                                              const uint32_t *narrow,
+                                                              const uint64_t *wide, uint64_t count)
 {
     const struct bloom_slot *slot = &set->table->slot[f];
+    uint8_t *const bits = set->bits + slot->offset;
+    const bool counts = set->layout == BLOOM_COUNTING;
+    const uint64_t m = counts ? slot->m / COUNTING_BITS : slot->m;
+    assert(f < set->count && !set->read_only);
     for (uint64_t i = 0; i < count; i++) {
-        const uint64_t index = narrow != NULL ? narrow[i] : wide[i];
-        if (index >= slot->m / COUNTING_BITS) return false;
-        counting_increment(set->bits + slot->offset, index);
+        const uint64_t index = narrow != NULL ? narrow[i] : wide[i], ahead = i + BITS_AHEAD;
+        if (!counts && ahead < count)
+            prefetch_bit(bits, narrow != NULL ? narrow[ahead] : wide[ahead]);
+        if (index >= m) return false;
+        if (counts)
+            counting_increment(bits, index);
+        else
+            set_bit(bits, index);
     }
     return true;
 }
 
 bool bloom_set_bits(struct bloom_set *set, uint32_t f, const uint32_t *indexes, uint64_t count)
 {
-    assert(f < set->count && !set->read_only);
-    if (set->layout == BLOOM_COUNTING) return increment_counters(set, f, indexes, NULL, count);
-    const struct bloom_slot *slot = &set->table->slot[f];
-    uint8_t *bits = set->bits + slot->offset;
-    for (uint64_t i = 0; i < count; i++) {
-        if (i + BITS_AHEAD < count) prefetch_bit(bits, indexes[i + BITS_AHEAD]);
-        if (indexes[i] >= slot->m) return false;
-        set_bit(bits, indexes[i]);
-    }
-    return true;
+    return set_indexes(set, f, indexes, NULL, count);
 }
 
 bool bloom_set_bits_wide(struct bloom_set *set, uint32_t f, const uint64_t *indexes, uint64_t count)
 {
-    assert(f < set->count && !set->read_only);
-    if (set->layout == BLOOM_COUNTING) return increment_counters(set, f, NULL, indexes, count);
-    const struct bloom_slot *slot = &set->table->slot[f];
-    uint8_t *bits = set->bits + slot->offset;
-    for (uint64_t i = 0; i < count; i++) {
-        if (i + BITS_AHEAD < count) prefetch_bit(bits, indexes[i + BITS_AHEAD]);
-        if (indexes[i] >= slot->m) return false;
-        set_bit(bits, indexes[i]);
-    }
-    return true;
+    return set_indexes(set, f, NULL, indexes, count);
 }

@@ -258,8 +258,8 @@ static void skip_to_here(struct expression_source *s, uint64_t offset)
 
 static const char *expression_type_name(enum expression_type type)
 {
-    static const char *const names[] = {"null", "a condition", "a text", "a number", "a time",
-                                        "a time of day"};
+    static const char *const names[] = {"null",     "a condition", "a text",
+                                        "a number", "a time",      "a time of day"};
     return type < EXPRESSION_ANY ? names[type] : "a column";
 }
 
@@ -591,34 +591,34 @@ static struct operand parse_not(struct expression_source *s)
     return make_operand(EXPRESSION_BOOLEAN);
 }
 
-static struct operand parse_and(struct expression_source *s)
+/* Operands that `next` parses, with AND or OR between them, which skip the right one if the left
+ * one tells the result. */
+static struct operand parse_logical(struct expression_source *s, const char *name,
+                                    struct operand (*next)(struct expression_source *s),
+                                    enum expression_operation skips,
+                                    enum expression_operation joins)
 {
-    struct operand left = parse_not(s);
-    while (accept_token(s, "AND")) {
-        require_operand_type(s, &left, EXPRESSION_BOOLEAN, "AND");
-        const uint64_t skip = put_instruction(s, EXPRESSION_AND_SKIP, EXPRESSION_NULL, 0);
-        struct operand right = parse_not(s);
-        require_operand_type(s, &right, EXPRESSION_BOOLEAN, "AND");
-        put_instruction(s, EXPRESSION_AND, EXPRESSION_NULL, 0);
+    struct operand left = next(s);
+    while (accept_token(s, name)) {
+        require_operand_type(s, &left, EXPRESSION_BOOLEAN, name);
+        const uint64_t skip = put_instruction(s, skips, EXPRESSION_NULL, 0);
+        struct operand right = next(s);
+        require_operand_type(s, &right, EXPRESSION_BOOLEAN, name);
+        put_instruction(s, joins, EXPRESSION_NULL, 0);
         skip_to_here(s, skip);
         left = make_operand(EXPRESSION_BOOLEAN);
     }
     return left;
 }
 
+static struct operand parse_and(struct expression_source *s)
+{
+    return parse_logical(s, "AND", parse_not, EXPRESSION_AND_SKIP, EXPRESSION_AND);
+}
+
 static struct operand parse_or(struct expression_source *s)
 {
-    struct operand left = parse_and(s);
-    while (accept_token(s, "OR")) {
-        require_operand_type(s, &left, EXPRESSION_BOOLEAN, "OR");
-        const uint64_t skip = put_instruction(s, EXPRESSION_OR_SKIP, EXPRESSION_NULL, 0);
-        struct operand right = parse_and(s);
-        require_operand_type(s, &right, EXPRESSION_BOOLEAN, "OR");
-        put_instruction(s, EXPRESSION_OR, EXPRESSION_NULL, 0);
-        skip_to_here(s, skip);
-        left = make_operand(EXPRESSION_BOOLEAN);
-    }
-    return left;
+    return parse_logical(s, "OR", parse_and, EXPRESSION_OR_SKIP, EXPRESSION_OR);
 }
 
 /* ---- A source */
