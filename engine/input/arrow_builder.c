@@ -454,7 +454,9 @@ static const char *append_scalar(struct arrow_builder *b, struct glint_slice tex
     return NULL;
 }
 
-bool arrow_builder_append_value(struct arrow_builder *b, const uint8_t *value)
+/* Appends a value of one size: its bytes, of a bool 0 or 1; NULL: null. Returns false when out of
+ * memory. */
+static bool arrow_builder_append_value(struct arrow_builder *b, const uint8_t *value)
 {
     const uint32_t size = b->value_bytes;
     assert(b->field->type == ARROW_BOOL || size > 0);

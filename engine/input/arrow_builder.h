@@ -28,10 +28,8 @@ const char *arrow_built_format(const struct arrow_field *field);
  * a reason, when out of memory. */
 const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice text,
                                  bool *out_no_memory);
-/* The same of a type whose values have one size: their bytes, of a bool 0 or 1; NULL: null. Returns
- * false when out of memory. */
-bool arrow_builder_append_value(struct arrow_builder *b, const uint8_t *value);
-/* The same of values at rows[i] + at, where bit `null` of rows[i] is not set. */
+/* The same of a type whose values have one size: their bytes, of a bool 0 or 1, at rows[i] + at,
+ * where bit `null` of rows[i] is not set. Returns false when out of memory. */
 bool arrow_builder_append_values(struct arrow_builder *b, const uint8_t *const *rows,
                                  uint32_t count, uint32_t null, uint32_t at);
 /* As arrow_builder_append, of several texts; *out_appended of them have been. */

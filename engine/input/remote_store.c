@@ -64,7 +64,8 @@ void s3_reply_parse(const uint8_t *text, uint64_t size, struct s3_reply *out)
     assert(out->kind != S3_UPLOAD_CREATED || out->upload_id[0] != '\0');
 }
 
-bool s3_code_is_passing(const char *code)
+/* Whether the same request may have another answer a moment later. */
+static bool s3_code_is_passing(const char *code)
 {
     static const char *const passing[] = {"InternalError",    "ServiceUnavailable", "SlowDown",
                                           "OperationAborted", "RequestTimeout",     "Throttling"};

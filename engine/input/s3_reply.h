@@ -24,8 +24,6 @@ struct s3_reply {
 
 /* Texts that are missing, too long or not printable make it S3_NOTHING. */
 void s3_reply_parse(const uint8_t *text, uint64_t size, struct s3_reply *out);
-/* Whether the same request may have another answer a moment later. */
-bool s3_code_is_passing(const char *code);
 
 /* An upload that is neither completed nor aborted. */
 struct s3_upload {

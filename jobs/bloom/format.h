@@ -77,7 +77,6 @@ const char *format_get_member(struct head *head, const char *name);
 
 /* Set k or m, or return an error text. */
 const char *format_check_k(uint64_t k, struct bloom_params *params);
-const char *format_check_java_k(int64_t k, struct bloom_params *params);
 const char *format_get_java_k(struct head *head, struct bloom_params *params);
 const char *format_get_java_words(struct head *head, struct bloom_params *params);
 

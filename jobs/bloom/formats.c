@@ -281,7 +281,7 @@ const char *format_check_k(uint64_t k, struct bloom_params *params)
     return NULL;
 }
 
-const char *format_check_java_k(int64_t k, struct bloom_params *params)
+static const char *format_check_java_k(int64_t k, struct bloom_params *params)
 {
     return format_check_k(k > 0 ? (uint64_t)k : 0, params);
 }

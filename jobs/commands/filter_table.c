@@ -146,7 +146,7 @@ const struct table_filter *filter_table_find(const struct filter_table *t, const
     return *slot == 0 ? NULL : &t->filters[*slot - 1];
 }
 
-bool filter_table_contains(const struct table_filter *f, const void *id, uint64_t size)
+static bool filter_table_contains(const struct table_filter *f, const void *id, uint64_t size)
 {
     if (f->whole.count == 0) return bloom_contains(&f->filter, id, size);
     const uint64_t bits = f->whole.first->segment.size;

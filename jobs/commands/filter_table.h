@@ -34,7 +34,6 @@ void filter_table_close(struct filter_table *t); /* accepts zeros */
 /* The filter of the key that is printed like this; NULL: none. */
 const struct table_filter *filter_table_find(const struct filter_table *t, const void *key,
                                              uint64_t size);
-bool filter_table_contains(const struct table_filter *f, const void *id, uint64_t size);
 /* The id whose text this is: of a filter whose ids have a type it is a value. Returns 1, 0, or -1
  * if it is none; then *out_wrong says why, or is NULL when out of memory. */
 int filter_table_contains_text(const struct table_filter *f, struct glint_slice text,

@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-uint32_t shards_of_filter(const struct bloom_params *params)
+/* The shards of a filter of a static layout. */
+static uint32_t shards_of_filter(const struct bloom_params *params)
 {
     assert(bloom_is_static(params->layout));
     return params->layout == BLOOM_EXACT ? exact_shards(params->n) : fuse_shards(params->n);

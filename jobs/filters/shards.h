@@ -23,9 +23,6 @@ int shard_numbers_open(struct glint_task *task, struct shard_numbers *out);
 int shard_numbers_find_key(struct glint_task *task, const struct shard_numbers *s, int64_t shard,
                            uint32_t *out_key);
 
-/* The shards of a filter of a static layout. */
-uint32_t shards_of_filter(const struct bloom_params *params);
-
 /* (key, filter as msgpack) of (shard, record). `args` has "sizes", and "memory", of a slot: a
  * filter that needs more fails the job with MEMORY_LIMIT. Returns NULL if `solved` is. */
 struct glint_rdd *shards_joined(struct glint_rdd *solved, bool text, struct glint_args *args);

@@ -150,8 +150,6 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
 /* Sets SIZES_TOO_MANY as an error, for a --strategy `name` that broadcasts the sizes. Returns the
  * code. */
 int sizes_set_too_many_error(struct glint *g, const struct sizes_source *source, const char *name);
-/* Parses P. Returns 0 or the context's code. */
-int sizes_probability(struct glint *g, const char *text, double *out);
 /* Why the library rejects a filter of n ids; *out_hint: what to do (static). */
 void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_result result,
                       char *out, size_t capacity, const char **out_hint);

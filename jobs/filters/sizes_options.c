@@ -67,7 +67,8 @@ int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args
     return sizes_set_error(g, result, about);
 }
 
-int sizes_probability(struct glint *g, const char *text, double *out)
+/* Parses P. Returns 0 or the context's code. */
+static int sizes_probability(struct glint *g, const char *text, double *out)
 {
     struct glint_slice s = {(const uint8_t *)text, strlen(text)};
     if (glint_parse_f64(s, out) && *out > 0 && *out < 1) return 0;

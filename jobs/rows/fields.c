@@ -150,8 +150,10 @@ static uint32_t read_json_column(struct glint *g, const char *option, const char
     return f->json_count;
 }
 
-uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const char *option,
-                       const char *paths, struct fields *f)
+/* Reads an option that is a column, by f->header and f->delimiter. An invalid one sets the
+ * context's error. */
+static uint32_t fields_column(struct glint *g, const struct glint_job_args *args,
+                              const char *option, const char *paths, struct fields *f)
 {
     const char *text = glint_job_option(args, option);
     if (f->csv == FIELDS_JSON) return read_json_column(g, option, text, f);

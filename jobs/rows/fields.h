@@ -139,10 +139,6 @@ int fields_id_options(struct glint *g, const struct glint_job_args *args, const 
 /* As fields_options, for jobs that need no ids: lines of JSON then need no --id-column. */
 int fields_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
                        struct fields *out);
-/* Reads an option that is a column, by f->header and f->delimiter. An invalid one sets the
- * context's error. */
-uint32_t fields_column(struct glint *g, const struct glint_job_args *args, const char *option,
-                       const char *paths, struct fields *f);
 /* Reads an option that is a delimiter, of the rows in `paths`. With --csv that is *out_csv, with
  * --json-lines FIELDS_JSON, with files of columns FIELDS_COLUMNS, and *out the separator of plain
  * rows (glint_with_csv); else *out_csv is 0. `paths` NULL: the job reads no files of columns.
