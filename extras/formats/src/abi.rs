@@ -7,6 +7,7 @@ use crate::error::{guard, misused, unsupported, Error, Result};
 use crate::file::{Batches, File, Request};
 use crate::input::{Input, RawInput};
 use crate::memory;
+use crate::orc_file::OrcFile;
 use crate::parquet_file::ParquetFile;
 use crate::stream::{export, LastError};
 use crate::writer::{Compression, Format, Options, RawOutput, Writer};
@@ -61,6 +62,7 @@ const PARQUET: u32 = 1;
 const ARROW_FILE: u32 = 2;
 const ARROW_STREAM: u32 = 3;
 const AVRO: u32 = 4;
+const ORC: u32 = 5;
 
 /// struct format_file.
 pub struct Handle {
@@ -146,6 +148,7 @@ unsafe extern "C" fn open(
             ARROW_FILE => ArrowFile::open_file(input.clone()).map(|file| Box::new(file) as _),
             ARROW_STREAM => ArrowFile::open_stream(input.clone()).map(|file| Box::new(file) as _),
             AVRO => AvroFile::open(input.clone()).map(|file| Box::new(file) as _),
+            ORC => OrcFile::open(input.clone()).map(|file| Box::new(file) as _),
             _ => Err(unsupported(format!("files of kind {kind} are not supported"))),
         };
         let file = opened.map_err(|error| input.cause(error))?;

@@ -49,7 +49,7 @@ pub fn unknown(data_type: &DataType, pieces: usize) -> Result<StructArray> {
     join(bounds.clone(), bounds, new_null_array(&DataType::UInt64, pieces))
 }
 
-fn join(min: ArrayRef, max: ArrayRef, nulls: ArrayRef) -> Result<StructArray> {
+pub fn join(min: ArrayRef, max: ArrayRef, nulls: ArrayRef) -> Result<StructArray> {
     let fields = Fields::from(vec![
         Field::new("min", min.data_type().clone(), true),
         Field::new("max", max.data_type().clone(), true),
