@@ -96,6 +96,12 @@ static int read_input(void *context, uint64_t offset, void *out, uint64_t size)
     return input_stream_read_at(&f->stream, out, size, offset);
 }
 
+static const char *piece_name(uint8_t format)
+{
+    if (format == FORMAT_PARQUET) return "row group";
+    return format == FORMAT_ORC ? "stripe" : "batch";
+}
+
 int column_file_set_error(struct column_file *f, const struct format_error *e)
 {
     assert(f->library != NULL);
@@ -103,8 +109,7 @@ int column_file_set_error(struct column_file *f, const struct format_error *e)
     char where[64] = "";
     if (f->error->code != GLINT_OK) return f->error->code;
     if (e->piece >= 0)
-        text_format(where, sizeof where, "%s %" PRId64 ": ",
-                    piece->format == FORMAT_PARQUET ? "row group" : "batch", e->piece);
+        text_format(where, sizeof where, "%s %" PRId64 ": ", piece_name(piece->format), e->piece);
     switch (e->kind) {
     case FORMAT_ERROR_MEMORY:
         return error_set(f->error, GLINT_E_MEMORY_LIMIT, "raise --memory", "%s: %s%s", piece->path,

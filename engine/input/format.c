@@ -30,8 +30,6 @@ static const struct format formats[] = {
      .hint = "decompress it first (lz4 -d)"},
     {BYTES("FEA1", 0), .binary = true, .name = "a Feather file of version 1",
      .hint = "write it again with pyarrow.feather.write_feather, which writes version 2"},
-    {BYTES("ORC", 0), .binary = true, .name = "an ORC file",
-     .hint = "pipe it: a program that prints it as CSV | glint submit JOB --csv --header - OUT"},
     {BYTES("PK\x03\x04", 0), .name = "a zip archive", .hint = "unpack it first (unzip)"},
     {BYTES("PK\x05\x06", 0), .name = "a zip archive", .hint = "unpack it first (unzip)"},
     {BYTES("ustar", 257), .binary = true, .name = "a tar archive",
@@ -47,6 +45,14 @@ static bool matches_at(const struct bytes *b, const uint8_t *head, uint64_t size
 {
     return b->size == 0 ||
            (size >= (uint64_t)b->at + b->size && memcmp(head + b->at, b->data, b->size) == 0);
+}
+
+/* An ORC file ends with these bytes, too, and then the size of its postscript: a small one need not
+ * have a NUL. */
+static bool is_orc(const uint8_t *head, uint64_t size, bool nul)
+{
+    if (size < 8 || memcmp(head, "ORC", 3) != 0) return false;
+    return nul || (size < FORMAT_HEAD_BYTES && memcmp(head + size - 4, "ORC", 3) == 0);
 }
 
 uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
@@ -69,6 +75,7 @@ uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
     /* The header's map has these two keys, and perhaps others. */
     if (size > 4 && memcmp(head, "Obj\x01", 4) == 0 && memmem(head, size, "avro.", 5) != NULL)
         return FORMAT_AVRO;
+    if (is_orc(head, size, nul)) return FORMAT_ORC;
     /* A stream: a message's mark, the size of its metadata, and there the offset of its table,
      * after the table's list of fields: 0x10 or a little more. */
     uint32_t words[3] = {0, 0, 0};

@@ -19,7 +19,7 @@
     {                                                                                              \
         "missing", "null|fail", NULL,                                                              \
             "with --json-lines: a value that a line does not have (default: null); with Parquet, " \
-            "Arrow and Avro: a column that a file does not have (default: fail)"                   \
+            "Arrow, Avro and ORC: a column that a file does not have (default: fail)"              \
     }
 
 /* ---- Driver. The options. */

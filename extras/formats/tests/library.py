@@ -6,7 +6,7 @@ from ctypes import c_bool, c_int64, c_uint8, c_uint32, c_uint64, c_void_p
 
 import pyarrow as pa
 
-PARQUET, ARROW_FILE, ARROW_STREAM, AVRO = 1, 2, 3, 4
+PARQUET, ARROW_FILE, ARROW_STREAM, AVRO, ORC = 1, 2, 3, 4, 5
 DAMAGED, CALLBACK, UNSUPPORTED, INTERNAL = 1, 2, 3, 4
 CODECS = ["none", "snappy", "zstd", "gzip", "lz4", "brotli"]
 READ = CFUNCTYPE(c_int, c_void_p, c_uint64, c_void_p, c_uint64)

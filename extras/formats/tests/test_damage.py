@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import library
 import sample
 import test_avro
+import test_orc
 
 LIBRARY = library.Library(os.environ["GLINT_FORMATS"])
 CASES = int(os.environ.get("GLINT_CASES", "4000"))
@@ -52,6 +53,11 @@ def files():
         rows = [test_avro.row(i) for i in range(60)]
         fastavro.writer(out, test_avro.SCHEMA, rows, codec=codec, sync_interval=2000)
         result.append((library.AVRO, out.getvalue()))
+    for codec in test_orc.CODECS:
+        table = test_orc.sample(60)
+        result.append((library.ORC, test_orc.write(table, compression=codec)))
+    result.append((library.ORC, test_orc.write(table, compression="uncompressed",
+                                               file_version="0.11")))
     return result
 
 

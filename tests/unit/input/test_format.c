@@ -37,6 +37,10 @@ Test(format, files_of_columns_are_recognized)
     cr_expect_eq(format_detect_columns(HEAD("\xff\xff\xff\xff\x80\0\0\0\x14\0\0\0\0\0\0\0")),
                  FORMAT_ARROW_STREAM);
     cr_expect_eq(format_detect_columns(HEAD("\xff\xff\xff\xff\x80\0\0\0\x14\1\0\0\0\0\0\0")), 0);
+    cr_expect_eq(format_detect_columns(HEAD("ORC\x0a\x05\0\x08\x01")), FORMAT_ORC);
+    cr_expect_eq(format_detect_columns(HEAD("ORC\x08\x03\x10\x03ORC\x09")), FORMAT_ORC);
+    cr_expect_eq(format_detect_columns(HEAD("ORC\t7.0\t1\nORC\t8.0\t1\n")), 0);
+    cr_expect_eq(format_detect_columns(HEAD("ORC\n")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PAR1")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PAR1 is the first name of a text")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PARENT\tCHILD")), 0);
@@ -49,7 +53,6 @@ Test(format, binary_formats_are_recognized)
 {
     expect_rejected(HEAD("\x02\x21\x4c\x18\x64"), "lz4");
     expect_rejected(HEAD("FEA1\0\0\0\0"), "Feather file of version 1");
-    expect_rejected(HEAD("ORC\x0a\x05\0\x08"), "ORC");
     expect_rejected(HEAD("PK\x03\x04\x14"), "zip");
     expect_rejected(HEAD("PK\x05\x06"), "zip");
     expect_rejected(HEAD("\xff\xfe"
