@@ -543,6 +543,18 @@ const char *bloom_format_decode(enum bloom_format format, uint8_t *data, uint64_
     return wrong;
 }
 
+/* Whether a file that is all in its first bytes is one of the format, with its trailer. */
+static bool is_whole_file(enum bloom_format format, const uint8_t *data, uint64_t size)
+{
+    const struct bloom_params any = {.n = 0};
+    uint8_t copy[BLOOM_FORMAT_HEAD_MAX];
+    struct bloom_filter view;
+    uint64_t at;
+    assert(size <= sizeof copy);
+    memcpy(copy, data, size);
+    return bloom_format_decode(format, copy, size, &any, &view, &at) == NULL;
+}
+
 uint32_t bloom_format_detect(const uint8_t *data, uint64_t size,
                              enum bloom_format out_formats[BLOOM_FORMATS])
 {
@@ -553,6 +565,8 @@ uint32_t bloom_format_detect(const uint8_t *data, uint64_t size,
         if (decode_head(formats[i], &head, &params) == NULL)
             out_formats[count++] = (enum bloom_format)i;
     }
+    for (uint32_t i = count; count > 1 && size <= BLOOM_FORMAT_HEAD_MAX && i-- > 0;)
+        if (!is_whole_file(out_formats[i], data, size)) out_formats[i] = out_formats[--count];
     /* Any bytes after a small number are a file of rbloom, which does not have its length. */
     for (uint32_t i = 0; count > 1 && i < count; i++)
         if (out_formats[i] == BLOOM_FORMAT_RBLOOM) out_formats[i] = out_formats[--count];

@@ -87,8 +87,8 @@ const char *bloom_format_decode(enum bloom_format format, uint8_t *data, uint64_
  * header.
  */
 uint64_t bloom_parquet_size(const uint8_t *head, uint64_t size);
-/* The formats whose header and size fit a file, never bits; `data` as for decode_head. Returns
- * their number. */
+/* The formats whose header and size fit a file, never bits; `data` as for decode_head. Of several
+ * only those whose trailer fits, too, if `data` has it. Returns their number. */
 uint32_t bloom_format_detect(const uint8_t *data, uint64_t size,
                              enum bloom_format out_formats[BLOOM_FORMATS]);
 

@@ -345,4 +345,9 @@ Test(class_formats, format_is_found_by_the_first_bytes)
     cr_assert_eq(bloom_format_detect(two, sizeof two, fits), 2);
     cr_assert_eq(fits[0], BLOOM_FORMAT_SPARK_V2);
     cr_assert_eq(fits[1], BLOOM_FORMAT_CASSANDRA);
+    /* rbloom's k of 6 and 124 bytes: also as large as six words of fastbloom, but its trailer is
+     * none. */
+    const uint8_t six[132] = {6, 0, 0, 0, 0, 0, 0, 0, 4};
+    cr_assert_eq(bloom_format_detect(six, sizeof six, fits), 1);
+    cr_assert_eq(fits[0], BLOOM_FORMAT_RBLOOM);
 }
