@@ -104,8 +104,8 @@ static bool option_is(const struct glint_job_option *row, const char *name, size
     return strncmp(row->name, name, size) == 0 && row->name[size] == '\0';
 }
 
-/* Finds a row by its name of `size` bytes or, if that is NULL, by its letter. Returns its number, as
- * that of cli_syntax_option; CLI_OPTIONS_MAX if there is none. */
+/* Finds a row by its name of `size` bytes or, if that is NULL, by its letter. Returns its number,
+ * as that of cli_syntax_option; CLI_OPTIONS_MAX if there is none. */
 static uint32_t find_option_number(const struct cli_syntax *s, const char *name, size_t size,
                                    char letter)
 {
