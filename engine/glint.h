@@ -531,11 +531,14 @@ struct glint_column_use {
 };
 /* Matches the columns of each file to `header` by their names, when partitions are computed. Rows
  * of a file with another header get the order of `header`: fields that the file does not have are
- * empty, columns that only the file has follow at the end. It is an error of the job if a file does
- * not have a column by name, or has it twice, or if a column by position is not at its position.
- * `header`: as glint_first_line returns it, of these files or others; it is borrowed. `delimiter`:
- * of lines; CSV knows its own. `uses` is copied. Called again, replaces them. Only after
- * glint_with_header; `lines` as there. Returns `lines`. */
+ * null (glint_with_nulls), columns that only the file has follow at the end. It is an error of the
+ * job if a file does not have a column by name, or has it twice, or if a column by position is not
+ * at its position. `header`: as glint_first_line returns it, of these files or others; it is
+ * borrowed. With data NULL, of CSV, the headers of all files are read, and the names that only
+ * others have follow those of the first one: so glint_first_line returns them from then on.
+ * (Records of CSV must have equal headers.) `delimiter`: of lines; CSV knows its own. `uses` is
+ * copied. Called again, replaces them. Only after glint_with_header; `lines` as there. Returns
+ * `lines`. */
 struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice header,
                                      char delimiter, const struct glint_column_use *uses,
                                      uint32_t count);
@@ -563,7 +566,10 @@ struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct gl
  * with `missing`, the value at a path that a line does not have; in files of columns null, and,
  * with `missing`, a column that a file does not have, which is an error without. Text outputs have
  * `text` for null, and quotes around a field that equals it. Text that is only this byte is a bad
- * row. After glint_with_csv or glint_with_json_lines; `lines` as there. Returns `lines`. */
+ * row. Of lines with a header, and CSV with an empty `text`, only columns that a file does not have
+ * are null: `text`. With `missing`, columns by name may be so (glint_with_columns). After
+ * glint_with_csv, glint_with_json_lines and glint_with_header; `lines` as there. Returns `lines`.
+ */
 struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bool missing);
 /* Requests splits of at least this many bytes (text sources, and what is made of one without a
  * shuffle; --split-size takes precedence). Returns `rdd`. */

@@ -276,19 +276,28 @@ static bool reserve_field_starts(struct mapped_rows *c, uint64_t count)
     return c->starts != NULL;
 }
 
+/* In rows of CSV that is a mark, if the source has nulls; in lines the text itself. */
+static struct glint_slice null_of_piece(const struct split_piece *piece)
+{
+    static const uint8_t mark = ROW_NULL;
+    if (piece->nulls.data == NULL) return (struct glint_slice){&mark, 0};
+    if (piece->csv != 0) return (struct glint_slice){&mark, sizeof mark};
+    return (struct glint_slice){piece->nulls.data + 1, piece->nulls.size - 1};
+}
+
 static enum flow map_row_columns(struct mapped_rows *c, const struct column_map *map,
                                  struct glint_slice row)
 {
     struct row_batch *out = &c->out;
     /* A blank line is no row with too few fields: what it is, readers of columns decide. */
     const bool blank = row.size == 0 && map->fields > 1;
-    const uint64_t size = blank ? 0 : column_map_measure(map, row, c->starts);
+    const uint64_t size = blank ? 0 : column_map_measure(map, row, c->null, c->starts);
     if (size == UINT64_MAX)
         return glint_bad_row(out->task, row, "fewer fields than the header") < 0 ? FLOW_FAIL
                                                                                  : FLOW_MORE;
     const enum flow flow = row_batch_reserve(out, size);
     if (flow != FLOW_MORE) return flow;
-    if (!blank) column_map_write(map, row, c->starts, out->bytes + out->used);
+    if (!blank) column_map_write(map, row, c->null, c->starts, out->bytes + out->used);
     row_batch_add(out, row, size);
     return FLOW_MORE;
 }
@@ -305,6 +314,7 @@ enum flow mapped_rows_push(void *arg, const struct glint_batch *lines)
         return FLOW_FAIL;
     }
     c->out.in = lines;
+    c->null = null_of_piece(lines->origin->piece);
     c->out.task->origin = lines->origin;
     for (uint32_t i = 0; flow == FLOW_MORE && i < lines->rows; i++)
         flow = map_row_columns(c, map, glint_column_slice(&lines->value, i));

@@ -31,6 +31,7 @@ struct mapped_rows {
     struct row_batch out;
     uint64_t *starts; /* scratch of column_map_apply */
     uint64_t starts_count;
+    struct glint_slice null; /* what null is in rows of the batch's piece */
 };
 
 /* Whether a piece of the split has such rows. */

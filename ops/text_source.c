@@ -322,6 +322,7 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
         input_list_read_schema(lines->g->config.env, list, &lines->g->error);
         return list->schema != NULL ? context_copy_slice(lines->g, list->schema->header) : copy;
     }
+    if (list->columns.united) return context_copy_slice(lines->g, list->columns.header);
     const int found = find_first_line(lines, &line, &error);
     if (found > 0) copy = context_copy_slice(lines->g, (struct glint_slice){line.data, line.size});
     /* The first row may be a bad one, which tasks report or skip. */
@@ -483,6 +484,20 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines)
     return lines;
 }
 
+static int unite_columns(struct glint *g, struct input_list *list)
+{
+    list->columns.count = 0;
+    int r = input_list_unite_columns(g->config.env, list, g->config.line_bytes_max, &g->error);
+    if (r == 0 && list->records && list->columns.differ)
+        r = error_set(&g->error, GLINT_E_USAGE,
+                      "add --column, or bring them into one form first: glint submit select --csv "
+                      "--header --output-header",
+                      "%s and other files: their headers differ, but an output with columns of "
+                      "records that stay as they are needs one",
+                      list->files[0].path);
+    return r;
+}
+
 struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice header,
                                      char delimiter, const struct glint_column_use *uses,
                                      uint32_t count)
@@ -490,8 +505,12 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
     if (lines == NULL) return rdd_fail_null("withColumns");
     struct input_list *list = find_input(lines, "withColumns");
     if (list == NULL) return NULL;
-    if ((!list->header && !list->has_columns) || header.data == NULL)
+    const bool unite = header.data == NULL && list->header && list->csv != 0;
+    if ((!list->header && !list->has_columns) || (header.data == NULL && !unite))
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "withColumns: there is no header");
+    if (unite && unite_columns(lines->g, list) != 0) return NULL;
+    if (unite) header = list->columns.header;
+    if (header.data == NULL) return lines; /* no file has a line */
     struct glint_column_use *copy = arena_alloc(&list->arena, (count + 1) * sizeof *copy);
     uint8_t *names = arena_alloc(&list->arena, header.size + 1);
     if (copy == NULL || names == NULL) {
@@ -500,10 +519,10 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
     }
     if (count > 0) memcpy(copy, uses, count * sizeof *copy);
     memcpy(names, header.data, header.size);
-    list->columns = (struct input_columns){.header = {names, header.size},
-                                           .delimiter = (uint8_t)delimiter,
-                                           .uses = copy,
-                                           .count = count};
+    list->columns.header = (struct glint_slice){names, header.size};
+    list->columns.delimiter = (uint8_t)delimiter;
+    list->columns.uses = copy;
+    list->columns.count = count;
     return lines;
 }
 
@@ -587,6 +606,12 @@ struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bo
     struct input_list *list = find_input(lines, "withNulls");
     if (list == NULL) return NULL;
     const bool csv = list->csv != 0 && !list->records;
+    list->columns.missing = missing;
+    if (!list->json_lines && !list->has_columns && list->header && (!csv || text[0] == '\0')) {
+        const bool line = strlen(text) <= NULL_TEXT_MAX && !list->records && !csv;
+        if (line && !set_nulls(list, text, missing)) error_no_memory(&lines->g->error);
+        return lines;
+    }
     if (!csv && !list->json_lines && !list->has_columns)
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "withNulls needs rows of CSV or JSON");
     if (strlen(text) > NULL_TEXT_MAX || (csv && text[0] == '\0') ||

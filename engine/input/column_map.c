@@ -189,28 +189,47 @@ static uint64_t bytes_after(const struct column_map *map, struct glint_slice row
     return from > row.size ? 0 : row.size - from + 1;
 }
 
-uint64_t column_map_measure(const struct column_map *map, struct glint_slice row, uint64_t *starts)
+/* Of a run without fields in the file. */
+static uint64_t size_of_nulls(const struct column_run *run, struct glint_slice null)
+{
+    assert(run->from == COLUMN_EMPTY && run->count > 0);
+    return run->count * (null.size + 1) - 1;
+}
+
+static void write_nulls(const struct column_map *map, const struct column_run *run,
+                        struct glint_slice null, uint8_t *out)
+{
+    for (uint32_t i = 0; i < run->count; i++) {
+        if (i > 0) *out++ = map->separator;
+        if (null.size > 0) memcpy(out, null.data, null.size);
+        out += null.size;
+    }
+}
+
+uint64_t column_map_measure(const struct column_map *map, struct glint_slice row,
+                            struct glint_slice null, uint64_t *starts)
 {
     assert(map->count > 0 && map->fields > 0);
     if (!find_fields(map, row, starts)) return UINT64_MAX;
     uint64_t size = map->count - 1 + bytes_after(map, row, starts);
     for (uint32_t i = 0; i < map->count; i++) {
         const struct column_run *run = &map->runs[i];
-        size += run->from == COLUMN_EMPTY ? run->count - 1
+        size += run->from == COLUMN_EMPTY ? size_of_nulls(run, null)
                                           : starts[run->from + run->count] - 1 - starts[run->from];
     }
     return size;
 }
 
-void column_map_write(const struct column_map *map, struct glint_slice row, const uint64_t *starts,
-                      uint8_t *out)
+void column_map_write(const struct column_map *map, struct glint_slice row,
+                      struct glint_slice null, const uint64_t *starts, uint8_t *out)
 {
     for (uint32_t i = 0; i < map->count; i++) {
         const struct column_run *run = &map->runs[i];
         if (i > 0) *out++ = map->separator;
-        uint64_t size = run->count - 1;
+        uint64_t size;
         if (run->from == COLUMN_EMPTY) {
-            memset(out, map->separator, size);
+            size = size_of_nulls(run, null);
+            write_nulls(map, run, null, out);
         } else {
             size = starts[run->from + run->count] - 1 - starts[run->from];
             if (size > 0) memcpy(out, row.data + starts[run->from], size);
@@ -239,6 +258,11 @@ struct matcher {
     struct buffer line, last; /* of the current file, and of the last one that differed */
     const struct column_map *last_map;
     const char *path; /* of the current file */
+    struct glint_slice *lines, last_line; /* of each file, if `unite` */
+    bool unite;       /* the header becomes that of all files, in `united` */
+    bool any;         /* a file had a header */
+    bool wider;       /* the header is that of the first file, and more */
+    struct buffer united;
 };
 
 static bool same_bytes(struct glint_slice a, const struct buffer *b)
@@ -255,8 +279,8 @@ static int fail_match(struct matcher *m, uint32_t column, const char *hint, cons
     header_names_format(header, m->separator, here, sizeof here);
     header_names_format(m->list->columns.header, m->separator, first, sizeof first);
     return error_set(m->error, GLINT_E_BAD_VALUE, hint,
-                     "%s: %s \"%s\"; its columns are: %s; those of the first input: %s", m->path,
-                     problem, name, here, first);
+                     "%s: %s \"%s\"; its columns are: %s; those of %s: %s", m->path, problem, name,
+                     here, m->wider ? "all inputs" : "the first input", first);
 }
 
 static int check_use(struct matcher *m, const struct column_index *file,
@@ -265,11 +289,16 @@ static int check_use(struct matcher *m, const struct column_index *file,
     char problem[NAME_SHOWN_BYTES];
     const uint32_t found = column_index_find(file, m->wanted->names[use->number]);
     if (use->by_name ? found == 1 : m->fields[use->number] == use->number) return 0;
+    if (use->by_name && found == 0 && m->list->columns.missing) return 0;
+    if (use->by_name && found == 0)
+        return fail_match(m, use->number,
+                          "leave out the file, or name its column so in its header; or with "
+                          "--missing null, the column is null there",
+                          "no column is named");
     if (use->by_name)
         return fail_match(m, use->number,
-                          found == 0 ? "leave out the file, or name its column so in its header"
-                                     : "leave out the file, or rename all but one in its header",
-                          found == 0 ? "no column is named" : "several columns are named");
+                          "leave out the file, or rename all but one in its header",
+                          "several columns are named");
     text_format(problem, sizeof problem,
                 "column %u is chosen by number, others by name, but here it is not",
                 use->number + 1);
@@ -305,22 +334,88 @@ static int match_other(struct matcher *m, struct input_file *file)
     return r;
 }
 
-/* The file is piece `index` of `ahead`. */
-static int match_file(struct matcher *m, struct env *env, struct input_file *file,
-                      struct input_ahead *ahead, uint32_t index, uint64_t line_bytes_max)
+/* Appends the names of the current file that the united header does not have, of each name as
+ * often as the file has it. */
+static int unite_names(struct matcher *m)
 {
-    bool found;
+    const struct glint_slice line = {m->line.data, m->line.size};
+    const struct glint_slice so_far = {m->united.data, m->united.size};
+    struct column_index *all = column_index_create(so_far, m->separator);
+    struct column_index *own = column_index_create(line, m->separator);
+    uint32_t *fields = all != NULL ? mem_alloc((all->count + 1) * sizeof *fields) : NULL;
+    bool *taken = own != NULL ? mem_zalloc(own->count + 1) : NULL;
+    struct buffer added = {NULL, 0, 0};
+    bool ok = fields != NULL && taken != NULL;
+    if (ok) match_names(all, own, fields, taken);
+    for (uint64_t i = 0; ok && i < own->count; i++)
+        if (!taken[i])
+            ok = buffer_append(&added, &m->separator, 1) &&
+                 buffer_append(&added, own->names[i].data, own->names[i].size);
+    column_index_destroy(all); /* its names are in `united` */
+    ok = ok && buffer_append(&m->united, added.data, added.size);
+    column_index_destroy(own);
+    mem_free(fields);
+    mem_free(taken);
+    buffer_fini(&added);
+    return ok ? 0 : error_no_memory(m->error);
+}
+
+/* `line`: of the file; equal to that of the file before if `same`. */
+static int unite_file(struct matcher *m, struct glint_slice *line)
+{
+    const bool same =
+        m->any && same_bytes((struct glint_slice){m->last.data, m->last.size}, &m->line);
+    if (!same) {
+        m->last.size = 0;
+        m->last_line.data = arena_copy(&m->list->arena, m->line.data, m->line.size);
+        m->last_line.size = m->line.size;
+        if (m->last_line.data == NULL || !buffer_append(&m->last, m->line.data, m->line.size))
+            return error_no_memory(m->error);
+    }
+    *line = m->last_line;
+    if (same) return 0;
+    m->list->columns.differ |= m->any;
+    if (m->any) return unite_names(m);
+    m->any = true;
+    return buffer_append(&m->united, m->line.data, m->line.size) ? 0 : error_no_memory(m->error);
+}
+
+static bool begins_header(struct glint_slice header, const struct buffer *line, uint8_t separator)
+{
+    return line->size > 0 && line->size < header.size && header.data[line->size] == separator &&
+           memcmp(header.data, line->data, line->size) == 0;
+}
+
+static int match_file(struct matcher *m, struct input_file *file)
+{
     struct input_columns *c = &m->list->columns;
-    m->path = file->path;
-    int r = read_first_line_ahead(env, ahead, index, line_bytes_max, &m->line, &found, m->error);
-    if (r != 0 || !found || same_bytes(c->header, &m->line)) return r;
+    int r = 0;
+    if (same_bytes(c->header, &m->line)) {
+        m->any = true;
+        return 0;
+    }
+    const bool first = !m->any && begins_header(c->header, &m->line, m->separator);
+    m->any = true;
+    m->wider |= first;
     if (m->last.data != NULL &&
         same_bytes((struct glint_slice){m->last.data, m->last.size}, &m->line))
         file->columns = m->last_map;
     else
         r = match_other(m, file);
+    if (first) return r; /* the others have more columns */
     if (r == 0 && file->columns != NULL && c->moved++ == 0) c->first_moved = file->path;
     return r;
+}
+
+/* The file is piece `index` of `ahead`. */
+static int read_header(struct matcher *m, struct env *env, struct input_file *file,
+                       struct input_ahead *ahead, uint32_t index, uint64_t line_bytes_max)
+{
+    bool found;
+    m->path = file->path;
+    int r = read_first_line_ahead(env, ahead, index, line_bytes_max, &m->line, &found, m->error);
+    if (r != 0 || !found) return r;
+    return m->unite ? unite_file(m, &m->lines[file - m->list->files]) : match_file(m, file);
 }
 
 /* Matches the files from `begin` on, and sets *begin to the next one. */
@@ -340,8 +435,37 @@ static int match_some(struct matcher *m, struct env *env, struct split_piece *pi
     struct input_ahead ahead = {.split = &split, .head_bytes = FORMAT_HEAD_BYTES};
     int r = 0;
     for (uint32_t i = 0; r == 0 && i < n; i++)
-        r = match_file(m, env, &files[at[i]], &ahead, i, line_bytes_max);
+        r = read_header(m, env, &files[at[i]], &ahead, i, line_bytes_max);
     input_ahead_close(&ahead);
+    return r;
+}
+
+/* A file whose header was read before; data NULL: it has none. */
+static int match_known(struct matcher *m, uint64_t i)
+{
+    const struct glint_slice line = m->list->columns.lines[i];
+    if (line.data == NULL) return 0;
+    m->path = m->list->files[i].path;
+    m->line.size = 0;
+    if (!buffer_append(&m->line, line.data, line.size)) return error_no_memory(m->error);
+    return match_file(m, &m->list->files[i]);
+}
+
+static int match_files(struct matcher *m, struct env *env, uint64_t line_bytes_max)
+{
+    struct split_piece *pieces = mem_alloc(PIECES_MAX * sizeof *pieces);
+    int r = pieces != NULL ? 0 : error_no_memory(m->error);
+    assert(m->list->header);
+    m->separator = m->list->csv != 0 ? CSV_SEPARATOR : m->list->columns.delimiter;
+    for (uint64_t i = 0; r == 0 && i < m->list->count;)
+        r = !m->unite && m->list->columns.lines != NULL
+                ? match_known(m, i++)
+                : match_some(m, env, pieces, &i, line_bytes_max);
+    mem_free(pieces);
+    column_index_destroy(m->wanted);
+    mem_free(m->fields);
+    buffer_fini(&m->line);
+    buffer_fini(&m->last);
     return r;
 }
 
@@ -349,17 +473,26 @@ int input_list_match_columns(struct env *env, struct input_list *list, uint64_t 
                              struct glint_error *error)
 {
     struct matcher m = {.list = list, .error = error};
-    assert(list->header && list->columns.header.data != NULL);
-    m.separator = list->csv != 0 ? CSV_SEPARATOR : list->columns.delimiter;
-    struct split_piece *pieces = mem_alloc(PIECES_MAX * sizeof *pieces);
-    int r = pieces != NULL ? 0 : error_no_memory(error);
+    assert(list->columns.header.data != NULL);
     list->columns.moved = 0;
-    for (uint64_t i = 0; r == 0 && i < list->count;)
-        r = match_some(&m, env, pieces, &i, line_bytes_max);
-    mem_free(pieces);
-    column_index_destroy(m.wanted);
-    mem_free(m.fields);
-    buffer_fini(&m.line);
-    buffer_fini(&m.last);
+    return match_files(&m, env, line_bytes_max);
+}
+
+int input_list_unite_columns(struct env *env, struct input_list *list, uint64_t line_bytes_max,
+                             struct glint_error *error)
+{
+    struct matcher m = {.list = list, .error = error, .unite = true};
+    assert(list->csv != 0 && list->columns.count == 0);
+    m.lines = arena_alloc(&list->arena, (list->count + 1) * sizeof *m.lines);
+    if (m.lines == NULL) return error_no_memory(error);
+    memset(m.lines, 0, (list->count + 1) * sizeof *m.lines);
+    int r = match_files(&m, env, line_bytes_max);
+    list->columns.lines = m.lines;
+    const uint8_t *names =
+        r == 0 && m.any ? arena_copy(&list->arena, m.united.data, m.united.size) : NULL;
+    if (r == 0 && m.any && names == NULL) r = error_no_memory(error);
+    list->columns.united = names != NULL;
+    list->columns.header = (struct glint_slice){names, names != NULL ? m.united.size : 0};
+    buffer_fini(&m.united);
     return r;
 }

@@ -113,6 +113,10 @@ struct input_columns {
     uint8_t delimiter;         /* of lines */
     struct glint_column_use *uses;
     uint32_t count;
+    bool united;    /* the header is that of all files, which have its columns alone */
+    const struct glint_slice *lines; /* the header of each file, so that it is read once; or NULL */
+    bool differ;    /* while it was made, two headers were different */
+    bool missing;   /* a column by name that a file does not have is null, not an error */
     uint64_t moved; /* files whose rows are changed; the first of them */
     const char *first_moved;
 };

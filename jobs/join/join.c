@@ -75,7 +75,7 @@ static int read_side_options(struct join *j, const struct glint_job_args *args, 
         nulls_option(j->g, args, t->csv, t->delimiter, &t->nulls) != 0)
         return glint_error(j->g)->code;
     t->header |= t->csv == FIELDS_COLUMNS;
-    nulls_missing_option(j->g, args, t->csv, &t->nulls);
+    nulls_missing_option(j->g, args, t->csv, t->header, &t->nulls);
     return glint_error(j->g)->code;
 }
 
@@ -104,8 +104,8 @@ int join_side_options(struct join *j, const struct glint_job_args *args)
                        row_output_keeps_types(args);
     for (int side = 0; side < JOIN_SIDES; side++) {
         j->tables[side].typed = typed;
-        j->tables[side].saves_rows = true; /* by table_source */
         j->tables[side].lines = table_source(&j->tables[side]);
+        table_saves_rows(&j->tables[side]);
         if (read_key_columns(j, args, (enum join_side)side) != 0 ||
             where_option(&j->tables[side], args, wheres[side]) != 0)
             return glint_error(j->g)->code;
@@ -205,6 +205,9 @@ struct glint_args *join_function_args(const struct join *j, enum join_side side)
     glint_args_i64(args, "out_delimiter", left->delimiter);
     glint_args_i64(args, "json", left->csv == FIELDS_JSON);
     glint_args_i64(args, "typed", left->typed);
+    const bool counted = side == JOIN_SIDE_LEFT && join_has_pairs(j->type) && left->csv != 0 &&
+                         left->csv != FIELDS_JSON && left->csv != FIELDS_COLUMNS;
+    glint_args_i64(args, "fields", counted ? columns_count(left) : 0);
     add_missing_row_arg(args, "left_missing", left);
     add_missing_row_arg(args, "right_missing", &j->tables[JOIN_SIDE_RIGHT]);
     return args;

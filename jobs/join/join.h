@@ -159,6 +159,7 @@ struct join_rows {
     uint8_t delimiter;                      /* of the output: the left side's */
     bool json;                              /* rows are lines of JSON, and so is the output */
     bool typed;                             /* the rows of both sides */
+    uint64_t fields_wanted;                 /* that a row must have; 0: any number */
     struct glint_slice missing[JOIN_SIDES]; /* in place of a row of this side: nulls */
     uint8_t *out;                           /* buffer of join_rows_emit */
     uint64_t out_capacity;

@@ -3,6 +3,7 @@
 #include "engine/input/typed_row.h"
 #include "jobs/filters/bloom_functions.h"
 #include "jobs/join/join.h"
+#include "jobs/rows/row_output.h"
 
 #include <assert.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static int open_key_columns(struct glint_task *task, struct join_rows *r)
 
 int join_rows_open(struct glint_task *task, struct join_rows *r)
 {
-    int64_t type, side, delimiter, json, columns, typed;
+    int64_t type, side, delimiter, json, columns, typed, fields;
     struct glint_slice kinds;
     int e = glint_arg_i64(task, "key_columns", &columns);
     if (e == 0) e = glint_arg_slice(task, "kinds", &kinds);
@@ -50,6 +51,7 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
     if (e == 0) e = glint_arg_i64(task, "out_delimiter", &delimiter);
     if (e == 0) e = glint_arg_i64(task, "json", &json);
     if (e == 0) e = glint_arg_i64(task, "typed", &typed);
+    if (e == 0) e = glint_arg_i64(task, "fields", &fields);
     if (e == 0) e = glint_arg_slice(task, "left_missing", &r->missing[JOIN_SIDE_LEFT]);
     if (e == 0) e = glint_arg_slice(task, "right_missing", &r->missing[JOIN_SIDE_RIGHT]);
     if (e != 0) return e;
@@ -70,6 +72,7 @@ int join_rows_open(struct glint_task *task, struct join_rows *r)
     r->delimiter = (uint8_t)delimiter;
     r->json = json != 0;
     r->typed = typed != 0;
+    r->fields_wanted = (uint64_t)fields;
     r->by_columns = r->typed || r->key_columns > 1;
     r->keep_nulls = join_keeps_unmatched(r->type, r->side);
     r->has_null_keys = join_keeps_unmatched(r->type, JOIN_SIDE_LEFT) ||
@@ -104,6 +107,51 @@ static int parse_join_key(struct join_rows *r, struct glint_task *task)
     return 0;
 }
 
+typedef uint8_t byte_block __attribute__((vector_size(16)));
+
+static uint64_t count_fields(struct glint_slice row, uint8_t separator)
+{
+    uint64_t count = 1, at = 0;
+    while (row.size - at >= sizeof(byte_block)) {
+        byte_block found = {0};
+        for (int i = 0; i < UINT8_MAX && row.size - at >= sizeof found; i++) {
+            byte_block block;
+            memcpy(&block, row.data + at, sizeof block);
+            found -= (byte_block)(block == separator);
+            at += sizeof block;
+        }
+        for (size_t i = 0; i < sizeof found; i++) count += found[i];
+    }
+    for (; at < row.size; at++) count += row.data[at] == separator;
+    return count;
+}
+
+/* Rows of CSV of LEFT: behind others, fields of RIGHT would be in other columns. Keys of several
+ * columns are found later. */
+static int leave_out_short_and_long_rows(struct join_rows *r, struct glint_task *task)
+{
+    uint32_t kept = 0;
+    for (uint32_t row = 0; row < r->rows; row++) {
+        const struct glint_slice line = join_rows_line(r, row);
+        const uint64_t fields = count_fields(line, ROW_OUTPUT_SEPARATOR);
+        if (fields != r->fields_wanted) {
+            const int e = glint_bad_row(task, line,
+                                        fields < r->fields_wanted
+                                            ? "it has fewer fields than the first line of LEFT"
+                                            : "it has more fields than the first line of LEFT");
+            if (e < 0) return e;
+            continue;
+        }
+        r->line_start[kept] = r->line_start[row];
+        r->line_end[kept] = r->line_end[row];
+        if (!r->by_columns) r->key_start[kept] = r->key_start[row];
+        if (!r->by_columns) r->key_end[kept] = r->key_end[row];
+        kept++;
+    }
+    r->rows = kept;
+    return 0;
+}
+
 int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct glint_batch *lines)
 {
     const struct glint_column *c = &lines->value;
@@ -122,7 +170,8 @@ int join_rows_parse(struct join_rows *r, struct glint_task *task, const struct g
     } else {
         find_lines_of_rows(r, c);
     }
-    return join_keys_make(r, task);
+    if (r->fields_wanted > 0) e = leave_out_short_and_long_rows(r, task);
+    return e == 0 ? join_keys_make(r, task) : e;
 }
 
 void join_rows_select(struct join_rows *r, const uint8_t *keep, uint8_t value)

@@ -40,7 +40,7 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
         nulls_option(g, args, source.csv, source.delimiter, &source.nulls) != 0 ||
         one_filter_options(g, args, &choice) != 0)
         return glint_error(g)->code;
-    nulls_missing_option(g, args, source.csv, &source.nulls);
+    nulls_missing_option(g, args, source.csv, source.header, &source.nulls);
     struct fields fields = fields_of_lines();
     fields.keep_nulls = false;
     fields.nulls = source.nulls;

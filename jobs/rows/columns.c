@@ -38,7 +38,7 @@ static uint32_t count_name(struct glint_slice header, uint8_t delimiter, struct 
 
 uint32_t columns_count(const struct table *t)
 {
-    struct glint_slice line = glint_first_line(t->lines), name;
+    struct glint_slice line = t->names.data != NULL ? t->names : glint_first_line(t->lines), name;
     uint32_t count = 0;
     while (glint_next_name(&line, (char)t->delimiter, &name)) count++;
     return count > 0 ? count : 1;
@@ -104,7 +104,7 @@ int table_open_typed(struct glint *g, const struct glint_job_args *args, const c
         nulls_option(g, args, out->csv, out->delimiter, &out->nulls) != 0)
         return glint_error(g)->code;
     out->header = out->csv == FIELDS_COLUMNS || glint_job_option(args, "header") != NULL;
-    nulls_missing_option(g, args, out->csv, &out->nulls);
+    nulls_missing_option(g, args, out->csv, out->header, &out->nulls);
     out->lines = table_source(out);
     if (typed) row_output_type_rows(out->lines, args);
     out->typed = glint_row_types(out->lines).size > 0;
@@ -135,8 +135,7 @@ static bool has_several_headers(const struct glint_rdd *lines, uint8_t csv, bool
 void columns_match_rows(struct glint_rdd *lines, uint8_t csv, bool header)
 {
     if (!has_several_headers(lines, csv, header)) return;
-    const struct glint_slice names = glint_first_line(lines);
-    if (names.data != NULL) glint_with_columns(lines, names, '\0', NULL, 0); /* CSV has its own */
+    glint_with_columns(lines, (struct glint_slice){NULL, 0}, '\0', NULL, 0); /* CSV has its own */
 }
 
 static void match_table(const struct table *t, struct glint_rdd *lines)
@@ -148,14 +147,15 @@ static void match_table(const struct table *t, struct glint_rdd *lines)
     }
     for (uint32_t i = 0; i < t->use_count; i++)
         by_name[i] = (struct glint_column_use){t->uses[i].number, true};
-    const struct glint_slice names = t->names.data != NULL ? t->names : glint_first_line(lines);
-    if (names.data != NULL) glint_with_columns(lines, names, '\0', by_name, t->use_count);
+    if (t->names.data != NULL) glint_with_columns(lines, t->names, '\0', by_name, t->use_count);
 }
 
 void table_saves_rows(struct table *t)
 {
     t->saves_rows = true;
-    if (has_several_headers(t->lines, t->csv, t->header)) column_names_of_table(t);
+    if (!has_several_headers(t->lines, t->csv, t->header)) return;
+    columns_match_rows(t->lines, t->csv, t->header);
+    t->names = glint_first_line(t->lines);
     match_table(t, t->lines);
 }
 

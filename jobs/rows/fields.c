@@ -218,7 +218,7 @@ static int id_options(struct glint *g, const struct glint_job_args *args, const 
 {
     if (read_format_options(g, args, paths, out) != 0) return glint_error(g)->code;
     out->pairs = out->csv == FIELDS_COLUMNS && out->where == NULL;
-    nulls_missing_option(g, args, out->csv, &out->nulls);
+    nulls_missing_option(g, args, out->csv, out->header, &out->nulls);
     out->id_column = fields_column(g, args, "id-column", paths, out);
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
@@ -263,7 +263,7 @@ int fields_key_options(struct glint *g, const struct glint_job_args *args, const
     out->key = FIELDS_NONE; /* columns 0 are in every row */
     out->pairs = out->csv == FIELDS_COLUMNS && out->where == NULL;
     out->no_ids = true;
-    nulls_missing_option(g, args, out->csv, &out->nulls);
+    nulls_missing_option(g, args, out->csv, out->header, &out->nulls);
     if (r == 0) r = key_options(g, args, paths, out);
     if (out->csv == FIELDS_JSON) out->id_column = out->key_column;
     return r;
@@ -281,6 +281,7 @@ struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args
         glint_abort(g, GLINT_E_USAGE, "add --csv", "--delimiter has no effect without --csv");
     if (read_format_options(g, args, paths, &f) != 0) return NULL;
     f.nulls.missing = f.csv == FIELDS_JSON; /* columns of --where */
+    f.nulls.header = f.header;
     f.whole = true;
     *out_source = all_rows(glint_text_file(g, paths), &f);
     return fields_where(*out_source, paths, &f);

@@ -30,18 +30,19 @@ int nulls_option(struct glint *g, const struct glint_job_args *args, uint8_t csv
 }
 
 void nulls_missing_option(struct glint *g, const struct glint_job_args *args, uint8_t csv,
-                          struct nulls *n)
+                          bool header, struct nulls *n)
 {
     const char *missing = glint_job_option(args, "missing");
+    n->header = header;
     n->missing = missing != NULL ? strcmp(missing, "null") == 0 : csv == FIELDS_JSON;
-    if (missing != NULL && csv != FIELDS_JSON && csv != FIELDS_COLUMNS)
-        glint_abort(g, GLINT_E_USAGE, "leave it out, or add --json-lines",
-                    "--missing has no effect without --json-lines, or files of columns");
+    if (missing != NULL && !header && csv != FIELDS_JSON && csv != FIELDS_COLUMNS)
+        glint_abort(g, GLINT_E_USAGE, "leave it out, or add --json-lines or --header",
+                    "--missing has no effect without --json-lines, --header or files of columns");
 }
 
 struct glint_rdd *nulls_source(struct glint_rdd *lines, const struct nulls *n)
 {
-    return n->marked ? glint_with_nulls(lines, n->text, n->missing) : lines;
+    return n->marked || n->header ? glint_with_nulls(lines, n->text, n->missing) : lines;
 }
 
 struct glint_slice nulls_in_rows(const struct nulls *n)

@@ -18,25 +18,26 @@
 #define MISSING_OPTION                                                                             \
     {                                                                                              \
         "missing", "null|fail", NULL,                                                              \
-            "with --json-lines: a value that a line does not have (default: null); with Parquet, " \
-            "Arrow, Avro and ORC: a column that a file does not have (default: fail)"              \
+            "with --json-lines: a value that a line does not have (default: null); else a column " \
+            "by name that a file does not have (default: fail)"                                    \
     }
 
 /* ---- Driver. The options. */
 
 struct nulls {
     const char *text;
-    bool missing; /* in JSON and files of columns: null, too */
+    bool missing; /* what a line of JSON, or a file, does not have: null, too */
     bool marked;  /* nulls of rows are NULLS_MARK */
+    bool header;  /* of text: files may have other columns */
 };
 
 /* Reads --null. `csv` and `delimiter` as struct fields. Returns 0 or the context's code. */
 int nulls_option(struct glint *g, const struct glint_job_args *args, uint8_t csv, uint8_t delimiter,
                  struct nulls *out);
-/* Reads --missing, of jobs with columns, `csv` as before. It fails the context if it has no effect.
- */
+/* Reads --missing, of jobs with columns, `csv` as before, `header`: the first line of each file is
+ * one. It fails the context if it has no effect. */
 void nulls_missing_option(struct glint *g, const struct glint_job_args *args, uint8_t csv,
-                          struct nulls *n);
+                          bool header, struct nulls *n);
 /* Applies them to a source, after its form. Returns `lines`. */
 struct glint_rdd *nulls_source(struct glint_rdd *lines, const struct nulls *n);
 /* What a null is in rows. */

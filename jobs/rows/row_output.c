@@ -265,23 +265,6 @@ int row_output_no_names(struct glint *g, const char *input)
                        "%s has no line of names, so its columns have none", input);
 }
 
-int row_output_match_header(struct glint_rdd *source)
-{
-    struct glint *g = glint_context(source);
-    const struct glint_slice names = glint_first_line(source);
-    struct glint_slice rest = names, name;
-    uint32_t count = 0;
-    if (glint_error(g)->code != GLINT_OK || glint_input_files(source) < 2 || names.data == NULL)
-        return glint_error(g)->code;
-    while (glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name)) count++;
-    struct glint_column_use *uses = glint_alloc(g, (count + 1) * sizeof *uses);
-    if (uses == NULL) return glint_error(g)->code;
-    for (uint32_t i = 0; i < count; i++) uses[i] = (struct glint_column_use){i, true};
-    glint_with_columns(source, names, ROW_OUTPUT_SEPARATOR, uses, count);
-    glint_free(uses);
-    return glint_error(g)->code;
-}
-
 /* Copies the names into `text`, each with a NUL. `types` NULL: all are text. */
 static int name_columns(struct glint *g, const struct row_output_columns *output,
                         struct glint_column_type *columns, char *text)
@@ -522,7 +505,7 @@ static int save_rows(struct glint_rdd *rows, struct glint_rdd *source,
         .named = true,
         .rename = "give one of them another name first: glint submit select --columns "
                   "'$1 AS NAME, ...'"};
-    return row_output_match_header(source) == GLINT_OK
+    return glint_error(g)->code == GLINT_OK
                ? save_named_columns(rows, &columns, args, paths, form.format)
                : glint_error(g)->code;
 }

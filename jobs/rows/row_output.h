@@ -40,9 +40,6 @@ int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,
 int row_output_save_several(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct glint_job_args *args, const char *const *paths,
                             uint32_t count);
-/* Matches the columns of all files of a source of CSV to those of its header by their names, as
- * outputs with names need. Returns the context's code. */
-int row_output_match_header(struct glint_rdd *source);
 /* Fails the context: the columns of an empty input have no names. Returns its code. */
 int row_output_no_names(struct glint *g, const char *input);
 enum { DECIMAL_TYPE_BYTES = 16 }; /* of the type of a decimal of 38 digits, d:38,SCALE */

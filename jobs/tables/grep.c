@@ -5,6 +5,7 @@
  * Lines are bytes, as for grep with LC_ALL=C. A text is searched in a batch of consecutive lines at
  * once. Of CSV, a line is a record as it is in the file, but a column is a field's content.
  * Patterns are compiled to machine code by PCRE2 where the processor and the system allow it. */
+#include "engine/base/text.h"
 #include "engine/batch.h"
 #include "engine/input/csv.h"
 #include "jobs/rows/columns.h"
@@ -247,6 +248,49 @@ static const struct glint_function keep = {.name = "grep.keep",
                                            .keep_batch = select_matching_rows,
                                            .close = grep_fini};
 
+/* ---- grep.row: a record as a plain row, for outputs of columns */
+
+struct row_state {
+    int64_t delimiter;
+    struct glint_slice nulls; /* as csv_to_row has them */
+    struct glint_buffer plain;
+};
+
+static int row_init(struct glint_task *task, void *state)
+{
+    struct row_state *s = state;
+    const int e = glint_arg_i64(task, "csv", &s->delimiter);
+    return e == 0 ? glint_arg_slice(task, "nulls", &s->nulls) : e;
+}
+
+/* That it is a record was checked before. */
+static int record_to_row(struct glint_task *task, void *state, const struct glint_record *in,
+                         struct glint_emitter *out)
+{
+    struct row_state *s = state;
+    const struct glint_slice row = in->value.bytes;
+    const struct glint_slice nulls = s->nulls.size > 1 ? s->nulls : (struct glint_slice){NULL, 0};
+    struct glint_record plain = {.key = in->key};
+    uint64_t size;
+    s->plain.size = 0;
+    if (row.size > s->plain.capacity && glint_append(task, &s->plain, row.data, row.size) != 0)
+        return GLINT_E_NO_MEMORY;
+    const char *problem =
+        csv_to_row(row.data, row.size, (uint8_t)s->delimiter, nulls, s->plain.data, &size);
+    if (problem != NULL) return glint_bad_row(task, row, problem);
+    plain.value.bytes = (struct glint_slice){s->plain.data, size};
+    glint_emit(out, &plain);
+    return 0;
+}
+
+static const struct glint_function to_row = {.name = "grep.row",
+                                             .kind = GLINT_KIND_FLAT_MAP,
+                                             .in = {GLINT_ANY, GLINT_TEXT},
+                                             .out = {GLINT_NONE, GLINT_TEXT},
+                                             .state_size = sizeof(struct row_state),
+                                             .open = row_init,
+                                             .each = record_to_row};
+
 /* ---- The plan */
 
 /* Compiles the pattern once on the driver, to report what is wrong with it. */
@@ -293,6 +337,27 @@ static int read_csv_records(struct glint *g, const struct glint_job_args *args, 
     return glint_error(g)->code;
 }
 
+/* Kept records as columns: those of the header, which all files must have. Returns the context's
+ * code. */
+static int save_records(struct glint_rdd *kept, struct glint_rdd *records, uint8_t csv,
+                        const struct glint_job_args *args)
+{
+    struct glint *g = glint_context(records);
+    const char *paths = args->positional[1];
+    const bool header = glint_job_option(args, "header") != NULL;
+    char text[NULL_TEXT_MAX + 2];
+    struct nulls nulls;
+    struct glint_rdd *source = fields_source(glint_text_file(g, paths), csv, header);
+    columns_match_rows(records, csv, header);
+    if (nulls_option(g, args, csv, csv, &nulls) == 0) nulls_source(source, &nulls);
+    struct glint_args *row_args = glint_args(g);
+    glint_args_i64(row_args, "csv", csv);
+    text_format(text, sizeof text, "0%s", nulls.text);
+    glint_args_text(row_args, "nulls", text);
+    return row_output_save(glint_flat_map(kept, &to_row, row_args), source, args,
+                           args->positional[2]);
+}
+
 static int grep_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *const *paths = args->positional; /* PATTERN INPUT OUTPUT */
@@ -313,19 +378,23 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
     const bool records =
         csv != 0 && csv != FIELDS_JSON && csv != FIELDS_COLUMNS && (flags & GREP_COLUMN) == 0;
     if ((records ? read_csv_records(g, args, paths[1], csv, &table)
-                 : table_open(g, args, paths[1], &table)) != 0 ||
-        columns_option(&table, args, "column", "", &columns) != 0)
+                 : table_open(g, args, paths[1], &table)) != 0)
         return glint_error(g)->code;
+    if (!records) table_saves_rows(&table);
+    if (columns_option(&table, args, "column", "", &columns) != 0) return glint_error(g)->code;
     if (columns.count > 1)
         return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--column: more than one column");
+    const char *format = glint_job_option(args, "output-format");
     struct glint_args *keep_args = glint_args(g);
     if (columns.count > 0) columns_args(keep_args, &table, &columns);
     glint_args_text(keep_args, "pattern", paths[0]);
     glint_args_text(keep_args, "null_text", glint_job_option(args, "null"));
     glint_args_i64(keep_args, "flags", flags);
     glint_args_i64(keep_args, "csv", records ? csv : 0);
-    return row_output_save(glint_filter(table_rows(&table), &keep, keep_args), table.lines, args,
-                           paths[2]);
+    struct glint_rdd *kept = glint_filter(table_rows(&table), &keep, keep_args);
+    if (records && format != NULL && strcmp(format, "csv") != 0 && kept != NULL)
+        return save_records(kept, table.lines, csv, args);
+    return row_output_save(kept, table.lines, args, paths[2]);
 }
 
 static const struct glint_job_option options[] = {
@@ -346,5 +415,5 @@ const struct glint_job grep_job = {
     .positional = {"PATTERN", "INPUT", "OUTPUT"},
     .outputs = {"OUTPUT"},
     .options = options,
-    .functions = {&keep},
+    .functions = {&keep, &to_row},
     .run = grep_run};

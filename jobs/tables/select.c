@@ -457,11 +457,6 @@ static int save_selected(const struct select_plan *p, const struct glint_job_arg
 {
     struct glint *g = p->table.g;
     const char *path = args->positional[1];
-    const bool named = header || glint_job_option(args, "output-format") != NULL;
-    const bool csv = p->table.csv != 0 && p->table.csv != FIELDS_COLUMNS;
-    if (p->star && named && csv && p->table.header &&
-        row_output_match_header(p->table.lines) != GLINT_OK)
-        return glint_error(g)->code;
     if (p->table.csv != FIELDS_COLUMNS && glint_job_option(args, "output-format") == NULL)
         return row_output_save_text(selected_rows_rdd(p, header, path), args, path);
     if (header && !row_output_is_text(p->table.lines, args))
@@ -493,11 +488,11 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
     if (r == 0 && header && columns == NULL && (!p.table.header || p.table.csv == FIELDS_JSON))
         r = glint_abort(g, GLINT_E_USAGE, "add --columns",
                         "--output-header without --columns needs --header");
+    if (r == 0 && (columns == NULL || strchr(columns, '*') != NULL)) table_saves_rows(&p.table);
     if (r == 0 && !all) r = parse_select_items(&p, columns != NULL ? columns : "*");
     if (r == 0 && header && p.star && (!p.table.header || p.table.csv == FIELDS_JSON))
         r = glint_abort(g, GLINT_E_USAGE, "add --header, or name the columns",
                         "--output-header: the columns of * have no names");
-    if (r == 0 && (all || p.star)) table_saves_rows(&p.table);
     if (r == 0 && all)
         row_output_save(table_rows(&p.table), p.table.lines, args, args->positional[1]);
     if (r == 0 && !all) table_need_only(&p.table, &p.columns.columns);
