@@ -257,8 +257,10 @@ void glint_emit(struct glint_emitter *e, const struct glint_record *record)
 {
     if (!e->numbers) {
         const bool first = e->rows == 0 || e->flow != FLOW_MORE;
-        if (first || e->keep_value || e->struct_size != 0 ||
-            !emitter_column_add(e, &e->value, record->value) ||
+        if (first || e->struct_size != 0 ||
+            !emitter_column_add(e, &e->value,
+                                e->keep_value ? glint_column_value(&e->in->value, e->kept_row)
+                                              : record->value) ||
             !emitter_column_add(e, &e->key,
                                 e->keep_key ? glint_column_value(&e->in->key, e->kept_row)
                                             : record->key)) {
