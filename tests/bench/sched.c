@@ -3,7 +3,7 @@
  * second stage reads the first.
  *
  *     cc -std=c17 -D_GNU_SOURCE -O3 -I. tests/bench/sched.c engine/sched/sched*.c \
- *         engine/base/mem.c -o sched
+ *         engine/base/mem.c engine/base/error.c -o sched
  *     sched [EXECUTORS [TASKS [SLOTS]]]     default: 10,000 1,000,000 4
  *
  * Prints one JSON object: tasks scheduled and completed per second on one core, and bytes per
