@@ -4,7 +4,6 @@
 #include "engine/limits.h"
 #include "engine/records/codec.h"
 
-#include <assert.h>
 #include <string.h>
 
 #define WASTE_BYTES_MIN (64 * KIB) /* less is not worth compacting */

@@ -7,7 +7,6 @@
 #include "ops/reduce.h"
 
 #include "engine/batch.h"
-#include "engine/plan/context.h"
 #include "engine/records/codec.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"

@@ -5,7 +5,6 @@
 #include "engine/records/bytes.h"
 #include "engine/records/codec.h"
 #include "ops/msgpack_cell.h"
-#include "ops/ops.h"
 
 #include <assert.h>
 

@@ -1,7 +1,6 @@
 /* Copies offsets or numbers of selected rows: one load and one store per row and column, without
  * branches. */
 #include "ops/selection.h"
-#include "engine/batch.h"
 
 #include <assert.h>
 

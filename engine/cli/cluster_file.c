@@ -6,8 +6,6 @@
 #include "engine/base/file_check.h"
 #include "engine/base/text.h"
 #include "engine/base/utf8.h"
-#include "engine/cli/options.h"
-#include "engine/cli/toml_shim.h"
 #include "engine/net/listener.h"
 
 #include <assert.h>

@@ -3,19 +3,15 @@
 #include "engine/driver/commit.h"
 
 #include "engine/base/crash.h"
-#include "engine/base/env.h"
-#include "engine/base/error.h"
 #include "engine/base/mem.h"
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/input/input.h"
-#include "engine/input/remote_writer.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <grp.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

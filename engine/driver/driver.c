@@ -5,7 +5,6 @@
 #include "engine/base/text.h"
 #include "engine/driver/driver_internal.h"
 #include "engine/driver/stage_session.h"
-#include "engine/driver/transport.h"
 #include "engine/input/input.h"
 #include "engine/net/cluster.h"
 

@@ -12,13 +12,9 @@
 #include "engine/base/thread.h"
 #include "engine/base/worker_parent.h"
 #include "engine/batch.h"
-#include "engine/executor/store.h"
 #include "engine/input/remote_writer.h"
-#include "engine/plan/stage_plan.h"
 #include "engine/records/pack.h"
-#include "engine/records/task.h"
 #include "engine/shuffle/task_accumulators.h"
-#include "engine/transfer/message.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <stddef.h>
-#include <string.h>
 
 #if defined(__x86_64__)
 #include <emmintrin.h>

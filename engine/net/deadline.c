@@ -1,7 +1,6 @@
 /* The failure detector. The caller passes the time, so tests need no clock. */
 #include "engine/net/deadline.h"
 
-#include "engine/base/env.h"
 #include "engine/limits.h"
 
 #include <assert.h>

@@ -2,9 +2,7 @@
  * which frames they may send. */
 #include "engine/net/hello.h"
 
-#include "engine/base/mem.h"
 #include "engine/base/text.h"
-#include "engine/limits.h"
 #include "engine/net/crypto_library.h"
 #include "engine/net/payload.h"
 

@@ -2,7 +2,6 @@
  * in memory for the life of the process, so other processes must not be able to read its memory. */
 #include "engine/net/net_init.h"
 
-#include "engine/base/env.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"

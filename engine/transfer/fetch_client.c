@@ -4,7 +4,6 @@
 #include "engine/transfer/fetch_client.h"
 
 #include "engine/net/deadline.h"
-#include "engine/net/wire.h"
 
 #include <assert.h>
 #include <pthread.h>

@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <sys/queue.h>
 
 /* ---- One pool job serves several queued reads: waking a thread for each read cost a tenth of the
  * throughput. At most JOBS_MAX jobs run, each with at most one open file; files are opened for each

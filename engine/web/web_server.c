@@ -2,12 +2,9 @@
  * Streams of events are suspended while they have nothing to send. */
 #include "engine/web/web_server.h"
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/base/thread.h"
-#include "engine/events/event_log.h"
-#include "engine/events/job_model.h"
 #include "engine/net/net_init.h"
 #include "engine/records/task.h"
 #include "engine/web/web_api.h"

@@ -3,7 +3,6 @@
 #include "jobs/filters/bloom_functions.h"
 
 #include "engine/base/text.h"
-#include "engine/batch.h"
 #include "jobs/filters/ids.h"
 #include "jobs/filters/segments.h"
 

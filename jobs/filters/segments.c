@@ -1,7 +1,6 @@
 /* Shared by building and testing in segments: numbers of segments, and lists of indexes per
  * segment. */
 #include "jobs/filters/segments.h"
-#include "engine/batch.h"
 
 #include <assert.h>
 #include <string.h>

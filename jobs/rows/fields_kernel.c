@@ -1,8 +1,5 @@
 /* The portable kernel, eight bytes at a time, and the choice between it and the SIMD kernels. */
 #include "jobs/rows/fields_kernel.h"
-#include "engine/batch.h"
-
-#include <assert.h>
 
 #define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (uint64_t)(b))
 

@@ -3,7 +3,6 @@
  * wrong fields, so without --csv a field that begins with a quote fails the job. Quotes elsewhere
  * in a field are data, as are all quotes if the delimiter is a tab or another character. */
 #include "jobs/rows/fields_quotes.h"
-#include "engine/batch.h"
 
 #include <string.h>
 

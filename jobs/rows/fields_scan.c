@@ -7,7 +7,6 @@
  * ends of first columns. Those that are delimiters are removed from T, and the same sum marks the
  * ends of second columns, and so on; a line without such a column is marked at its newline. A block
  * is one long number: the carry propagates from word to word, and into the next block. */
-#include "engine/batch.h"
 #include "jobs/rows/fields_kernel.h"
 
 struct block_scan {

@@ -2,7 +2,6 @@
 #include "jobs/rows/row_output.h"
 
 #include "engine/base/name_table.h"
-#include "jobs/rows/fields.h"
 #include "jobs/rows/numbers.h"
 
 #include <assert.h>
