@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import pyarrow
+import pyarrow.orc
 import pyarrow.parquet
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..")
@@ -107,6 +108,21 @@ class Remote(unittest.TestCase):
             tasks = int(re.search(r"(\d+) tasks?", run.stdout)[1])
             most = self.chunk["key"] + (tasks + DRIVER) * (FOOTER + LOOK)
             self.assertLess(asked, most, (place, requests))
+
+    def test_streams_of_orc(self):
+        """Only the tail, the footers of stripes and the streams of a column are asked for."""
+        pyarrow.orc.write_table(table(), self.path("in.orc"), stripe_size=2 << 20, batch_size=5000)
+        size = os.path.getsize(self.path("in.orc"))
+        for place in (self.server.url("plain/in.orc"), "s3://bucket/in.orc"):
+            self.server.requests.clear()
+            run = self.glint("count-keys", "--key", "int", "--key-column", "key", place)
+            self.assertEqual(run.returncode, 0, run.stdout)
+            self.assertEqual(self.output(), [f"{i}\t1000" for i in range(ROWS // 1000)])
+            self.assertLess(self.asked()[0], size / 5)
+            run = self.glint("select", "--columns", "key", "--where", "key = 77",
+                             "--output-format", "csv", place)
+            self.assertEqual(self.output(), ["77"] * 1000)
+            self.assertIn("row groups skipped", run.stdout)
 
     def test_directories_in_a_store_are_columns(self):
         """As those of a local directory; files that a condition leaves out are not opened."""
