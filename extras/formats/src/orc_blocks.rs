@@ -1,7 +1,7 @@
 //! Streams and parts of an ORC file's tail are blocks, each with a header of three bytes: its size,
 //! and whether it is compressed. The crate orc-rust trusts what a block says; here each is checked first.
 
-use crate::error::{damaged, unsupported, Result};
+use crate::error::{damaged, guard, unsupported, Kind, Result};
 use bytes::Bytes;
 use orc_rust::proto::CompressionKind;
 use std::io::Read;
@@ -11,6 +11,14 @@ const HEADER_BYTES: usize = 3;
 const BLOCK_BYTES_MAX: usize = (1 << 23) - 1;
 /// What the specification says of files that do not.
 const BLOCK_BYTES: u64 = 256 << 10;
+
+/// The crates of ORC and LZO unwrap what they read: a panic there is a fault of the file.
+pub fn guard_crate<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    guard(call).map_err(|error| match error.kind {
+        Kind::Internal => damaged(error.message),
+        _ => error,
+    })
+}
 
 #[derive(Clone, Copy)]
 pub struct Codec {
@@ -103,7 +111,7 @@ impl Codec {
         let (mut out, mut rest) = (Vec::new(), stream);
         while !rest.is_empty() {
             let block = self.next_block(&mut rest)?;
-            self.decompress(&block, &mut out)?;
+            guard_crate(|| self.decompress(&block, &mut out))?;
             if out.len() > most {
                 return Err(damaged(format!("it has more than {most} bytes, decompressed")));
             }

@@ -2,9 +2,10 @@
 //! given one column of it at a time, as a file that has only this: so the streams of other columns
 //! and the indexes are not read, errors name the column, and what the crate trusts is checked first.
 
-use crate::error::{damaged, guard, too_large, unsupported, Error, Kind, Result};
+use crate::error::{damaged, too_large, unsupported, Error, Result};
 use crate::file::{Batches, File, Piece, Request};
 use crate::input::Input;
+use crate::orc_blocks::guard_crate;
 use crate::orc_clock::Clock;
 use crate::orc_numbers;
 use crate::orc_schema::{column_array, columns, crate_field};
@@ -52,14 +53,6 @@ fn from_orc(error: OrcError) -> Error {
         OrcError::Arrow { source, .. } => source.into(),
         other => damaged(other.to_string()),
     }
-}
-
-/// The crate unwraps what it reads: a panic there is a fault of the file.
-fn guard_crate<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
-    guard(call).map_err(|error| match error.kind {
-        Kind::Internal => damaged(error.message),
-        _ => error,
-    })
 }
 
 /// One column of a stripe: its streams, one after the other, and then a footer.
