@@ -23,6 +23,7 @@ struct partition_state {
     struct glint_slice columns; /* of the directory: numbers of 4 bytes, in its order */
     struct glint_slice names;   /* theirs, escaped, each with = and a NUL */
     bool empty_is_null;         /* an empty field is null, too */
+    int64_t floats;             /* bit i: column i is one */
     struct glint_slice fields[GLINT_PARTITION_COLUMNS_MAX];
     struct glint_buffer directory, row;
 };
@@ -34,6 +35,7 @@ static int partition_row_init(struct glint_task *task, void *state)
     int e = glint_arg_slice(task, "columns", &s->columns);
     if (e == 0) e = glint_arg_slice(task, "names", &s->names);
     if (e == 0) e = glint_arg_i64(task, "empty_is_null", &empty_is_null);
+    if (e == 0) e = glint_arg_i64(task, "floats", &s->floats);
     if (e != 0) return e;
     const uint64_t count = s->columns.size / sizeof(uint32_t);
     uint64_t names = 0;
@@ -72,13 +74,23 @@ static int append_value(struct glint_task *task, struct glint_buffer *out, struc
     return e < 0 ? e : 0;
 }
 
+/* Zeros have no sign: one directory, as they are one key elsewhere. */
+static struct glint_slice without_sign_of_zero(struct glint_slice value)
+{
+    if (value.size < 2 || value.data[0] != '-') return value;
+    for (uint64_t i = 1; i < value.size; i++)
+        if (value.data[i] != '0' && value.data[i] != '.') return value;
+    return (struct glint_slice){value.data + 1, value.size - 1};
+}
+
 static int append_directory(struct partition_state *s, struct glint_task *task,
                             struct glint_slice row)
 {
     const char *name = (const char *)s->names.data;
     s->directory.size = 0;
     for (uint64_t i = 0; i < s->columns.size / sizeof(uint32_t); i++) {
-        const struct glint_slice value = s->fields[i];
+        const struct glint_slice value =
+            (s->floats >> i & 1) != 0 ? without_sign_of_zero(s->fields[i]) : s->fields[i];
         const bool null =
             (value.size == 1 && *value.data == NULLS_MARK) || (value.size == 0 && s->empty_is_null);
         const uint64_t from = s->directory.size + (i > 0);
@@ -210,7 +222,12 @@ static char *append_name(char *out, const char *name)
 
 static struct glint_args *make_arguments(const struct partition_plan *p)
 {
-    uint64_t size = 0;
+    uint64_t size = 0, floats = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        const char *type = p->form->columns[p->numbers[i]].type;
+        const bool is_float = type != NULL && type[0] != '\0' && strchr("efg", type[0]) != NULL;
+        floats |= (uint64_t)is_float << i;
+    }
     for (uint32_t i = 0; i < p->count; i++)
         size += 3 * strlen(p->form->columns[p->numbers[i]].name) + 2;
     char *const names = glint_alloc(p->g, size + 1), *end = names;
@@ -221,6 +238,7 @@ static struct glint_args *make_arguments(const struct partition_plan *p)
         glint_args_bytes(args, "columns", p->numbers, p->count * sizeof p->numbers[0]);
         glint_args_bytes(args, "names", names, (uint64_t)(end - names));
         glint_args_i64(args, "empty_is_null", p->form->empty_is_null);
+        glint_args_i64(args, "floats", (int64_t)floats);
     }
     glint_free(names);
     return args;

@@ -38,6 +38,18 @@ class Partitions(Command):
         self.run_glint("select", "--partition-by", columns, "--split-size", "1", *more,
                        self.path("in"), self.path(name))
 
+    def test_zeros_are_one_directory(self):
+        pyarrow.parquet.write_table(pyarrow.table({
+            "f": pyarrow.array([0.0, -0.0, -0.5, None]), "g": pyarrow.array(
+                [-0.0, 0.0, 1.5, -0.0], pyarrow.float32()), "n": [1, 2, 3, 4]}),
+            self.path("zeros.parquet"))
+        for column, wanted in (("f", 3), ("g", 2)):
+            self.run_glint("select", "--partition-by", column, self.path("zeros.parquet"),
+                           self.path("out"))
+            names = [name for name in os.listdir(self.path("out")) if "=" in name]
+            self.assertEqual(len(names), wanted, names)
+            self.assertFalse([name for name in names if name.endswith("=-0.0")], names)
+
     def test_directories_are_those_of_duckdb(self):
         self.save("d t")
         duckdb.register("rows", self.rows)
