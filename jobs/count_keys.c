@@ -9,7 +9,8 @@ static int count_keys_run(struct glint *g, const struct glint_job_args *args)
     static const struct glint_function *const count_row[2][2] = {
         {&count_number, &count_number_each}, {&count_text, &count_text_each}};
     struct fields fields;
-    if (fields_key_options(g, args, args->positional[0], &fields) != 0) return glint_error(g)->code;
+    if (fields_read_key_options(g, args, args->positional[0], &fields) != 0)
+        return glint_error(g)->code;
     struct glint_args *columns = glint_args(g);
     fields_args(columns, &fields);
     bool each = glint_job_option(args, "record-form") != NULL;

@@ -46,7 +46,7 @@ struct wanted_columns {
 };
 
 /* Rows of a block, by what the columns have in memory. */
-static uint64_t rows_of_block(const struct input_list *list, uint32_t count)
+static uint64_t choose_rows_per_block(const struct input_list *list, uint32_t count)
 {
     const struct column_schema *s = list->schema;
     uint64_t rows = 1, bytes = 0;
@@ -60,8 +60,8 @@ static uint64_t rows_of_block(const struct input_list *list, uint32_t count)
     return fit < BLOCK_ROWS_MIN ? BLOCK_ROWS_MIN : fit > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : fit;
 }
 
-static int find_wanted(struct glint *g, const struct input_list *list, const char *name,
-                       uint32_t *out)
+static int find_wanted_column(struct glint *g, const struct input_list *list, const char *name,
+                              uint32_t *out)
 {
     const struct column_schema *schema = list->schema;
     char names[HEADER_NAMES_BYTES];
@@ -75,8 +75,8 @@ static int find_wanted(struct glint *g, const struct input_list *list, const cha
                      list->files[file].path, name, names);
 }
 
-static int describe_batches(struct glint *g, struct input_list *list, const void *arg,
-                            struct packer *p, struct glint_schema *schema)
+static int plan_column_batches(struct glint *g, struct input_list *list, const void *arg,
+                               struct packer *p, struct glint_schema *schema)
 {
     const struct wanted_columns *wanted = arg;
     if (!list->has_columns)
@@ -89,14 +89,15 @@ static int describe_batches(struct glint *g, struct input_list *list, const void
     if (numbers == NULL) return error_no_memory(&g->error);
     for (uint32_t i = 0; i < count; i++) {
         numbers[i] = i;
-        if (wanted->names != NULL && find_wanted(g, list, wanted->names[i], &numbers[i]) != 0)
+        if (wanted->names != NULL &&
+            find_wanted_column(g, list, wanted->names[i], &numbers[i]) != 0)
             return g->error.code;
     }
     list->accepts_columns = true;
     if (input_list_need_columns(list, numbers, count, &g->error) != 0) return g->error.code;
     *schema = (struct glint_schema){GLINT_NONE, GLINT_BYTES};
     pack_array(p, 1 + 3ull * count);
-    pack_u64(p, wanted->rows > 0 ? wanted->rows : rows_of_block(list, count));
+    pack_u64(p, wanted->rows > 0 ? wanted->rows : choose_rows_per_block(list, count));
     for (uint32_t i = 0; i < count; i++) {
         const char *texts[] = {list->schema->columns[numbers[i]].name,
                                list->schema->columns[numbers[i]].type};
@@ -115,7 +116,7 @@ struct glint_rdd *glint_column_batches(struct glint *g, const char *paths, const
     const struct wanted_columns wanted = {names, count, rows};
     const struct file_source source = {.op = &op_column_batches,
                                        .schema = {GLINT_NONE, GLINT_BYTES},
-                                       .describe = describe_batches,
+                                       .describe = plan_column_batches,
                                        .describe_arg = &wanted,
                                        .make_splits = text_source_make_splits};
     return file_source_create(g, paths, &source);
@@ -134,7 +135,7 @@ static char *unpack_column_text(struct glint_task *task, struct unpacker *u)
 }
 
 /* Reads the numbers, names and types of the columns. */
-static int read_columns(struct column_batches_state *s, struct unpacker *u)
+static int unpack_batch_columns(struct column_batches_state *s, struct unpacker *u)
 {
     struct arena *arena = &s->task->arena;
     struct ArrowSchema *schemas = arena_alloc(arena, (s->count + 1ull) * sizeof *schemas);
@@ -172,7 +173,7 @@ static int column_batches_open(void *state, const struct op_open *o)
         return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
                          "cannot decode batches of columns");
     s->rows = (uint32_t)unpack_u64(&u, UINT32_MAX);
-    return read_columns(s, &u);
+    return unpack_batch_columns(s, &u);
 }
 
 /* Whether arrays of the field can be written as arrays of another one. */
@@ -256,8 +257,9 @@ static int gather_columns(struct column_batches_state *s, struct ArrowArray *bui
 
 /* Emits rows of s->children as a block. `r`: 0, or the code of the task's error. Releases `built`.
  */
-static enum flow emit_children(struct column_batches_state *s, int r, struct ArrowArray *built,
-                               int64_t rows, struct glint_emitter *out)
+static enum flow emit_columns_as_block(struct column_batches_state *s, int r,
+                                       struct ArrowArray *built, int64_t rows,
+                                       struct glint_emitter *out)
 {
     const void *no_buffer[1] = {NULL};
     const struct ArrowArray all = {.length = rows,
@@ -287,7 +289,7 @@ static enum flow emit_block(struct column_batches_state *s, struct glint_emitter
 {
     struct ArrowArray built = {.release = NULL};
     const int r = gather_columns(s, &built);
-    return emit_children(s, r, &built, s->reader.array.length, out);
+    return emit_columns_as_block(s, r, &built, s->reader.array.length, out);
 }
 
 /* Emits a block without rows, which has the names and types of the columns; none if it has a type
@@ -308,11 +310,12 @@ static enum flow emit_empty_block(struct column_batches_state *s, struct glint_e
     ok = ok && arrow_builders_finish(builders, count, 0, &built);
     for (uint32_t i = 0; i < count; i++) arrow_builder_fini(&builders[i]);
     for (uint32_t i = 0; ok && i < count; i++) s->children[i] = built.children[i];
-    return emit_children(s, ok ? 0 : error_no_memory(&s->task->error), &built, 0, out);
+    return emit_columns_as_block(s, ok ? 0 : error_no_memory(&s->task->error), &built, 0, out);
 }
 
 /* Numbers of the files' columns become those of the layout. */
-static int find_columns(struct column_batches_state *s, const struct row_layout *layout)
+static int find_layout_columns_of_block(struct column_batches_state *s,
+                                        const struct row_layout *layout)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t at = 0;
@@ -332,7 +335,7 @@ static enum flow column_batches_run(void *state, struct glint_slice split,
     enum flow flow = FLOW_MORE;
     if (column_split_open(&s->reader, s->task, split, &pieces) != 0) return FLOW_FAIL;
     s->reader.array_rows = s->rows;
-    int r = find_columns(s, pieces.pieces[0].layout);
+    int r = find_layout_columns_of_block(s, pieces.pieces[0].layout);
     if (r < 0) return FLOW_FAIL;
     bool any = false;
     while (flow == FLOW_MORE && (r = column_reader_next(&s->reader)) > 0) {

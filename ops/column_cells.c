@@ -57,25 +57,26 @@ struct column_cells_state {
 /* ---- Driver */
 
 /* Whether numbers of the type are mostly cells. */
-static bool has_cells(const char *type)
+static bool is_type_mostly_cells(const char *type)
 {
     return type != NULL && (type[0] == 'd' || (type[1] == '\0' && strchr("cCsSiIlLfg", type[0])));
 }
 
-static bool can_read(const struct input_list *list, const struct glint_column_cells *cells)
+static bool can_read_cells_of_files(const struct input_list *list,
+                                    const struct glint_column_cells *cells)
 {
     const struct column_schema *schema = list->schema;
     for (uint32_t i = 0; i < cells->key_count + cells->number_count; i++) {
         const bool key = i < cells->key_count;
         const uint32_t n = key ? cells->keys[i] : cells->numbers[i - cells->key_count];
         if (n >= schema->count || schema->columns[n].lacking != UINT64_MAX) return false;
-        if (!key && !has_cells(schema->columns[n].type)) return false;
+        if (!key && !is_type_mostly_cells(schema->columns[n].type)) return false;
     }
     return true;
 }
 
-static int describe_cells(struct glint *g, struct input_list *list, const void *arg,
-                          struct packer *p, struct glint_schema *schema)
+static int plan_column_cells(struct glint *g, struct input_list *list, const void *arg,
+                             struct packer *p, struct glint_schema *schema)
 {
     const struct glint_column_cells *cells = arg;
     const uint32_t count = cells->key_count + cells->number_count;
@@ -100,10 +101,10 @@ struct glint_rdd *glint_column_cells(struct glint_rdd *lines, const char *paths,
     struct input_list *list = text_source_list(lines);
     if (list == NULL || !list->has_columns || context_failed(lines->g)) return NULL;
     if (input_list_read_schema(lines->g->config.env, list, &lines->g->error) != 0) return NULL;
-    if (!can_read(list, cells)) return NULL;
+    if (!can_read_cells_of_files(list, cells)) return NULL;
     const struct file_source source = {.op = &op_column_cells,
                                        .schema = {GLINT_TEXT, GLINT_BYTES},
-                                       .describe = describe_cells,
+                                       .describe = plan_column_cells,
                                        .describe_arg = cells,
                                        .make_splits = text_source_make_splits};
     return file_source_create(lines->g, paths, &source);
@@ -188,7 +189,7 @@ static void begin_cells_array(struct column_cells_state *s)
 
 /* ---- Numbers. Each writes a cell at *at, or returns false: the number is no cell. */
 
-static bool put_units(uint8_t **at, __int128 units, int32_t scale)
+static bool encode_decimal_cell(uint8_t **at, __int128 units, int32_t scale)
 {
     assert(scale >= 0 && scale <= CELL_SCALE_MAX);
     if (units >= CELL_UNITS_MAX || units <= -CELL_UNITS_MAX) return false;
@@ -196,7 +197,7 @@ static bool put_units(uint8_t **at, __int128 units, int32_t scale)
     return true;
 }
 
-static bool put_u64(uint8_t **at, uint64_t value)
+static bool encode_u64_cell(uint8_t **at, uint64_t value)
 {
     *at = value <= INT64_MAX ? cell_put_decimal(*at, (int64_t)value, 0)
                              : cell_put_wide(*at, value, 0, 0);
@@ -206,7 +207,7 @@ static bool put_u64(uint8_t **at, uint64_t value)
 /* A decimal of few digits that is the number is its shortest text: other such decimals are nearest
  * to other numbers. Like the text it has a digit after the point. Both limits leave room for the
  * two roundings of a float's quotient. */
-static bool put_float(uint8_t **at, double value, bool f32)
+static bool encode_float_as_decimal_cell(uint8_t **at, double value, bool f32)
 {
     static const double powers[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                     1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -230,33 +231,33 @@ static bool put_float(uint8_t **at, double value, bool f32)
     return false;
 }
 
-static bool put_decimal(uint8_t **at, const struct cells_column *c, int64_t row)
+static bool encode_arrow_decimal_cell(uint8_t **at, const struct cells_column *c, int64_t row)
 {
     const uint32_t width = c->field->width;
     const uint8_t *bytes = (const uint8_t *)c->array->buffers[1] + (c->array->offset + row) * width;
     if (width == sizeof(int32_t)) {
         int32_t units;
         memcpy(&units, bytes, sizeof units);
-        return put_units(at, units, c->field->scale);
+        return encode_decimal_cell(at, units, c->field->scale);
     }
     if (width == sizeof(int64_t)) {
         int64_t units;
         memcpy(&units, bytes, sizeof units);
-        return put_units(at, units, c->field->scale);
+        return encode_decimal_cell(at, units, c->field->scale);
     }
     __int128 units;
     assert(width == sizeof units);
     memcpy(&units, bytes, sizeof units);
-    return put_units(at, units, c->field->scale);
+    return encode_decimal_cell(at, units, c->field->scale);
 }
 
-static bool put_number(uint8_t **at, const struct cells_column *c, int64_t row)
+static bool encode_number_cell(uint8_t **at, const struct cells_column *c, int64_t row)
 {
     assert(row >= 0 && (c->array == NULL || row < c->array->length));
     if (c->direct) {
         uint64_t value;
         memcpy(&value, c->values + row * 8, sizeof value);
-        if (c->kind == NUMBER_U64) return put_u64(at, value);
+        if (c->kind == NUMBER_U64) return encode_u64_cell(at, value);
         *at = cell_put_decimal(*at, (int64_t)value, 0);
         return true;
     }
@@ -270,10 +271,12 @@ static bool put_number(uint8_t **at, const struct cells_column *c, int64_t row)
         *at = cell_put_decimal(*at, arrow_i64(c->field, c->array, row), 0);
         return true;
     case NUMBER_U64:
-        return put_u64(at, ((const uint64_t *)c->array->buffers[1])[c->array->offset + row]);
+        return encode_u64_cell(at,
+                               ((const uint64_t *)c->array->buffers[1])[c->array->offset + row]);
     case NUMBER_FLOAT:
-        return put_float(at, arrow_f64(c->field, c->array, row), c->field->type == ARROW_F32);
-    case NUMBER_DECIMAL: return put_decimal(at, c, row);
+        return encode_float_as_decimal_cell(at, arrow_f64(c->field, c->array, row),
+                                            c->field->type == ARROW_F32);
+    case NUMBER_DECIMAL: return encode_arrow_decimal_cell(at, c, row);
     default: return false;
     }
 }
@@ -281,7 +284,7 @@ static bool put_number(uint8_t **at, const struct cells_column *c, int64_t row)
 /* ---- Rows */
 
 /* The text of a key, or of a number. */
-static bool append_text_of(const struct cells_column *c, int64_t row, struct buffer *out)
+static bool append_value_text(const struct cells_column *c, int64_t row, struct buffer *out)
 {
     static const uint8_t null = ROW_NULL;
     if (c->constant != NULL && !c->constant->null)
@@ -304,7 +307,7 @@ static const struct cells_column *find_cells_column(const struct column_cells_st
 }
 
 /* Appends the row as text, as column_rows_read does. Returns false when out of memory. */
-static bool append_text_row(struct column_cells_state *s, int64_t row)
+static bool append_row_as_text(struct column_cells_state *s, int64_t row)
 {
     static const uint8_t head = GLINT_CELLS_TEXT, separator = CSV_SEPARATOR;
     const struct row_layout *layout = column_reader_piece(&s->reader)->layout;
@@ -313,7 +316,7 @@ static bool append_text_row(struct column_cells_state *s, int64_t row)
     for (uint32_t field = 0; ok && field < layout->fields; field++) {
         if (field > 0) ok = buffer_append(&s->cells, &separator, 1);
         if (next == layout->count || layout->columns[next].field != field) continue;
-        ok = ok && append_text_of(find_cells_column(s, next++), row, &s->cells);
+        ok = ok && append_value_text(find_cells_column(s, next++), row, &s->cells);
     }
     return ok;
 }
@@ -327,13 +330,14 @@ static bool append_cells(struct column_cells_state *s, int64_t row)
     uint8_t *at = s->cells.data + before;
     *at++ = GLINT_CELLS_NUMBERS;
     for (uint32_t i = 0; i < s->number_count; i++)
-        if (!put_number(&at, &s->columns[s->key_count + i], row)) return append_text_row(s, row);
+        if (!encode_number_cell(&at, &s->columns[s->key_count + i], row))
+            return append_row_as_text(s, row);
     s->cells.size = (uint64_t)(at - s->cells.data);
     return true;
 }
 
 /* Whether a text may have what rows of text cannot hold. */
-static bool has_mark(const uint8_t *text, uint64_t size)
+static bool has_separator_or_null_byte(const uint8_t *text, uint64_t size)
 {
     return size > 0 &&
            (memchr(text, CSV_SEPARATOR, size) != NULL || memchr(text, ROW_NULL, size) != NULL);
@@ -341,8 +345,8 @@ static bool has_mark(const uint8_t *text, uint64_t size)
 
 /* Sets the key of as many rows as it can, if it is one column whose texts can be taken as they are.
  * Returns how many, 0 or a code. */
-static int64_t set_plain_key(struct column_cells_state *s, int64_t from, uint32_t count,
-                             struct glint_column *out)
+static int64_t borrow_texts_as_keys(struct column_cells_state *s, int64_t from, uint32_t count,
+                                    struct glint_column *out)
 {
     if (s->key_count == 0) {
         static const uint8_t empty[1 + READ_SLACK];
@@ -359,13 +363,13 @@ static int64_t set_plain_key(struct column_cells_state *s, int64_t from, uint32_
         for (uint32_t i = 0; i < count; i++)
             if (column_texts_is_null(&s->texts, from + i)) return 0;
     const int64_t n = column_texts_set(s->task, &s->texts, NULL, from, count, out);
-    return n > 0 && has_mark(out->base, out->size) ? 0 : n;
+    return n > 0 && has_separator_or_null_byte(out->base, out->size) ? 0 : n;
 }
 
 /* Appends a key to `keys`. Returns NULL, the column that has a value which rows cannot hold, or
  * sets *out_no_memory. */
-static const struct cells_column *append_key(struct column_cells_state *s, int64_t row,
-                                             bool *out_no_memory)
+static const struct cells_column *append_row_key(struct column_cells_state *s, int64_t row,
+                                                 bool *out_no_memory)
 {
     static const uint8_t separator = CSV_SEPARATOR;
     bool ok = true;
@@ -377,7 +381,7 @@ static const struct cells_column *append_key(struct column_cells_state *s, int64
         const bool text = (c->array != NULL && c->constant == NULL &&
                            !arrow_is_null(c->field, c->array, row) && arrow_is_bytes(c->field)) ||
                           (c->constant != NULL && !c->constant->null);
-        ok = ok && append_text_of(c, row, &s->keys);
+        ok = ok && append_value_text(c, row, &s->keys);
         const uint64_t size = s->keys.size - before;
         if (!ok || !text || size == 0) continue;
         const uint8_t *at = s->keys.data + before;
@@ -388,7 +392,8 @@ static const struct cells_column *append_key(struct column_cells_state *s, int64
 }
 
 /* Reports a value that rows of text cannot hold. Returns 0 if the row is left out, or a code. */
-static int report_key(struct column_cells_state *s, const struct cells_column *c, uint64_t row)
+static int report_unusable_key(struct column_cells_state *s, const struct cells_column *c,
+                               uint64_t row)
 {
     const struct split_piece *piece = column_reader_piece(&s->reader);
     const struct glint_slice text = {s->cells.data, 0};
@@ -403,8 +408,8 @@ static int report_key(struct column_cells_state *s, const struct cells_column *c
 
 /* Builds keys of any columns, and the cells of their rows. Returns the row after the last one that
  * was looked at, or a code. */
-static int64_t build_rows(struct column_cells_state *s, int64_t from, uint32_t count,
-                          struct glint_batch *batch)
+static int64_t build_keys_and_cells(struct column_cells_state *s, int64_t from, uint32_t count,
+                                    struct glint_batch *batch)
 {
     int64_t row = from;
     s->keys.size = 0;
@@ -412,11 +417,11 @@ static int64_t build_rows(struct column_cells_state *s, int64_t from, uint32_t c
         const uint64_t key = s->keys.size, cells = s->cells.size;
         const uint32_t n = batch->rows;
         bool no_memory;
-        const struct cells_column *bad = append_key(s, row, &no_memory);
+        const struct cells_column *bad = append_row_key(s, row, &no_memory);
         if (no_memory || !buffer_reserve(&s->cells, 1)) return error_no_memory(&s->task->error);
         if (bad != NULL) {
             s->keys.size = key;
-            const int r = report_key(s, bad, (uint64_t)row);
+            const int r = report_unusable_key(s, bad, (uint64_t)row);
             if (r != 0) return r;
             continue;
         }
@@ -444,8 +449,8 @@ static int64_t build_rows(struct column_cells_state *s, int64_t from, uint32_t c
 }
 
 /* The same of `count` rows whose keys are set. */
-static int64_t build_cells(struct column_cells_state *s, int64_t from, uint32_t count,
-                           struct glint_batch *batch)
+static int64_t build_cells_of_keyed_rows(struct column_cells_state *s, int64_t from, uint32_t count,
+                                         struct glint_batch *batch)
 {
     for (uint32_t i = 0; i < count; i++) {
         const uint64_t before = s->cells.size;
@@ -469,10 +474,10 @@ static int64_t emit_cells(struct column_cells_state *s, int64_t from, struct gli
     const int64_t left = s->reader.array.length - from;
     const uint32_t count = left < (int64_t)BATCH_ROWS_MAX ? (uint32_t)left : BATCH_ROWS_MAX;
     s->cells.size = 0;
-    const int64_t n = set_plain_key(s, from, count, &batch.key);
+    const int64_t n = borrow_texts_as_keys(s, from, count, &batch.key);
     if (n < 0) return n;
-    const int64_t next =
-        n > 0 ? build_cells(s, from, (uint32_t)n, &batch) : build_rows(s, from, count, &batch);
+    const int64_t next = n > 0 ? build_cells_of_keyed_rows(s, from, (uint32_t)n, &batch)
+                               : build_keys_and_cells(s, from, count, &batch);
     if (next < 0 || batch.rows == 0) return next;
     const bool alone = s->cells.size > BATCH_BYTES_MAX;
     assert(!alone || batch.rows == 1);

@@ -33,8 +33,8 @@ struct column_pairs_state {
 
 /* ---- Driver */
 
-static int describe_pairs(struct glint *g, struct input_list *list, const void *arg,
-                          struct packer *p, struct glint_schema *schema)
+static int plan_column_pairs(struct glint *g, struct input_list *list, const void *arg,
+                             struct packer *p, struct glint_schema *schema)
 {
     static const enum glint_type types[] = {
         [COLUMN_TEXT] = GLINT_TEXT, [COLUMN_I64] = GLINT_I64, [COLUMN_F64] = GLINT_F64};
@@ -71,7 +71,7 @@ struct glint_rdd *glint_column_pairs(struct glint *g, const char *paths,
 {
     const struct file_source source = {.op = &op_column_pairs,
                                        .schema = {GLINT_NONE, GLINT_TEXT},
-                                       .describe = describe_pairs,
+                                       .describe = plan_column_pairs,
                                        .describe_arg = pair,
                                        .make_splits = text_source_make_splits};
     return file_source_create(g, paths, &source);
@@ -99,7 +99,8 @@ static int column_pairs_open(void *state, const struct op_open *o)
 }
 
 /* Numbers of the files' columns become those of the layout. */
-static int find_in_layout(struct column_pairs_state *s, const struct row_layout *layout)
+static int find_layout_columns_of_pair(struct column_pairs_state *s,
+                                       const struct row_layout *layout)
 {
     struct pair_column *columns[] = {&s->key, &s->value};
     for (uint32_t c = 0; c < 2; c++) {
@@ -116,42 +117,43 @@ static int find_in_layout(struct column_pairs_state *s, const struct row_layout 
     return 0;
 }
 
-static bool is_null(const struct pair_column *c, int64_t row)
+static bool is_pair_value_null(const struct pair_column *c, int64_t row)
 {
     return c->column != GLINT_NO_COLUMN && column_texts_is_null(&c->texts, row);
 }
 
-static bool may_be_null(const struct pair_column *c)
+static bool pair_value_may_be_null(const struct pair_column *c)
 {
     return c->column != GLINT_NO_COLUMN && column_texts_may_be_null(&c->texts);
 }
 
 /* Chooses rows for a batch, from row `from` of the array on, without those that have a null.
  * Returns the row after the last one that was looked at; *out_count rows were chosen. */
-static int64_t choose_rows(struct column_pairs_state *s, int64_t from, uint32_t *out_count)
+static int64_t choose_pairs_without_nulls(struct column_pairs_state *s, int64_t from,
+                                          uint32_t *out_count)
 {
     const int64_t length = s->reader.array.length;
     const int64_t most = length - from < BATCH_ROWS_MAX ? length : from + BATCH_ROWS_MAX;
     *out_count = (uint32_t)(most - from);
-    s->some = may_be_null(&s->key) || may_be_null(&s->value);
+    s->some = pair_value_may_be_null(&s->key) || pair_value_may_be_null(&s->value);
     if (!s->some) return most;
     uint32_t count = 0;
     for (int64_t row = from; row < most; row++) {
         s->rows[count] = (uint32_t)row;
-        count += !is_null(&s->key, row) && !is_null(&s->value, row);
+        count += !is_pair_value_null(&s->key, row) && !is_pair_value_null(&s->value, row);
     }
     glint_counter_add(s->task, s->null_rows, (int64_t)(*out_count - count));
     *out_count = count;
     return most;
 }
 
-static int64_t row_at(const struct column_pairs_state *s, int64_t from, uint32_t i)
+static int64_t array_row_of_batch_row(const struct column_pairs_state *s, int64_t from, uint32_t i)
 {
     return s->some ? (int64_t)s->rows[i] : from + i;
 }
 
-static void set_numbers(struct column_pairs_state *s, struct pair_column *c, int64_t from,
-                        uint32_t count, struct glint_column *out)
+static void set_number_column(struct column_pairs_state *s, struct pair_column *c, int64_t from,
+                              uint32_t count, struct glint_column *out)
 {
     assert(c->type == GLINT_I64 || c->type == GLINT_F64);
     const enum arrow_type plain = c->type == GLINT_I64 ? ARROW_I64 : ARROW_F64;
@@ -166,7 +168,7 @@ static void set_numbers(struct column_pairs_state *s, struct pair_column *c, int
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const int64_t row = row_at(s, from, i);
+        const int64_t row = array_row_of_batch_row(s, from, i);
         if (c->type == GLINT_I64)
             c->i64[i] = arrow_i64(c->texts.field, c->texts.array, row);
         else
@@ -179,8 +181,8 @@ static void set_numbers(struct column_pairs_state *s, struct pair_column *c, int
 }
 
 /* Empty texts, each at an address of its own, by which messages find their row. */
-static int64_t empty_texts(struct column_pairs_state *s, struct pair_column *c, uint32_t count,
-                           struct glint_column *out)
+static int64_t set_empty_text_column(struct column_pairs_state *s, struct pair_column *c,
+                                     uint32_t count, struct glint_column *out)
 {
     if (c->texts.bytes.data == NULL) {
         if (!buffer_reserve(&c->texts.bytes, BATCH_ROWS_MAX))
@@ -194,38 +196,40 @@ static int64_t empty_texts(struct column_pairs_state *s, struct pair_column *c, 
 }
 
 /* Sets a column of the batch. Returns the number of rows, from 1 up to `count`, or a code. */
-static int64_t set_column(struct column_pairs_state *s, struct pair_column *c, int64_t from,
-                          uint32_t count, struct glint_column *out)
+static int64_t set_pair_column(struct column_pairs_state *s, struct pair_column *c, int64_t from,
+                               uint32_t count, struct glint_column *out)
 {
     *out = (struct glint_column){.type = c->type, .start = c->texts.start, .end = c->texts.end};
     if (c->type == GLINT_NONE) return count;
-    if (c->column == GLINT_NO_COLUMN) return empty_texts(s, c, count, out);
+    if (c->column == GLINT_NO_COLUMN) return set_empty_text_column(s, c, count, out);
     if (c->type != GLINT_TEXT) {
         out->start = out->end = NULL;
-        set_numbers(s, c, from, count, out);
+        set_number_column(s, c, from, count, out);
         return count;
     }
     return column_texts_set(s->task, &c->texts, s->some ? s->rows : NULL, from, count, out);
 }
 
 /* Emits rows of the array from `from` on. Returns the next row, or a code. */
-static int64_t emit_pairs(struct column_pairs_state *s, int64_t from, struct glint_emitter *out)
+static int64_t emit_column_pairs(struct column_pairs_state *s, int64_t from,
+                                 struct glint_emitter *out)
 {
     struct glint_batch batch;
     uint32_t count;
-    const int64_t next = choose_rows(s, from, &count);
+    const int64_t next = choose_pairs_without_nulls(s, from, &count);
     uint32_t done = 0;
     while (done < count && out->flow == FLOW_MORE) {
         /* Chosen rows are moved up, so that they begin at index 0. */
         if (s->some && done > 0) memmove(s->rows, s->rows + done, (count - done) * sizeof *s->rows);
         count -= done;
         from += s->some ? 0 : done;
-        int64_t n = set_column(s, &s->value, from, count, &batch.value);
-        if (n > 0) n = set_column(s, &s->key, from, (uint32_t)n, &batch.key);
+        int64_t n = set_pair_column(s, &s->value, from, count, &batch.value);
+        if (n > 0) n = set_pair_column(s, &s->key, from, (uint32_t)n, &batch.key);
         if (n <= 0) return n;
         done = (uint32_t)n;
         batch.rows = done;
-        for (uint32_t i = 0; i < done; i++) s->origin.numbers[i] = (uint32_t)row_at(s, from, i);
+        for (uint32_t i = 0; i < done; i++)
+            s->origin.numbers[i] = (uint32_t)array_row_of_batch_row(s, from, i);
         column_origin_set(&s->origin, column_reader_piece(&s->reader), s->reader.first_row,
                           &batch.value, done);
         batch.origin = &s->origin.origin;
@@ -237,7 +241,7 @@ static int64_t emit_pairs(struct column_pairs_state *s, int64_t from, struct gli
 }
 
 /* Sets the arrays of both columns. A file that was replaced may have other types. */
-static int begin_array(struct column_pairs_state *s)
+static int set_arrays_of_pair(struct column_pairs_state *s)
 {
     struct pair_column *columns[] = {&s->key, &s->value};
     for (uint32_t i = 0; i < 2; i++) {
@@ -260,11 +264,11 @@ static enum flow column_pairs_run(void *state, struct glint_slice split, struct 
     struct column_pairs_state *s = state;
     struct split pieces;
     if (column_split_open(&s->reader, s->task, split, &pieces) != 0) return FLOW_FAIL;
-    int64_t r = find_in_layout(s, pieces.pieces[0].layout);
+    int64_t r = find_layout_columns_of_pair(s, pieces.pieces[0].layout);
     while (r >= 0 && out->flow == FLOW_MORE && (r = column_reader_next(&s->reader)) > 0) {
-        r = begin_array(s);
+        r = set_arrays_of_pair(s);
         for (int64_t row = 0; r >= 0 && row < s->reader.array.length && out->flow == FLOW_MORE;)
-            r = row = emit_pairs(s, row, out);
+            r = row = emit_column_pairs(s, row, out);
     }
     return r < 0 ? FLOW_FAIL : out->flow;
 }

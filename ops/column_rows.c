@@ -35,7 +35,7 @@ void column_origin_set(struct column_origin *o, const struct split_piece *piece,
 enum value_kind {
     VALUE_EMPTY,    /* always null, or the file has no such column */
     VALUE_CONSTANT, /* of the file's directories */
-    VALUE_NUMBER,   /* arrow_put_number */
+    VALUE_NUMBER,   /* arrow_format_number */
     VALUE_BYTES,    /* with offsets of 32 bits */
     VALUE_ANY       /* by arrow_append_text: dictionaries, runs, views, nested values */
 };
@@ -71,7 +71,7 @@ struct row_writer {
     struct column_origin origin;
 };
 
-static enum flow flush_rows(struct row_writer *w)
+static enum flow flush_written_rows(struct row_writer *w)
 {
     if (w->rows == 0) return FLOW_MORE;
     const bool alone = w->bytes.size > BATCH_BYTES_MAX;
@@ -130,7 +130,7 @@ static void find_value_source(struct row_writer *w, uint32_t column, struct valu
 }
 
 /* Values of the same type are copied; others are read from their text. */
-static void find_typed_source(const struct typed_column *c, struct value_source *v)
+static void set_copied_values(const struct typed_column *c, struct value_source *v)
 {
     if (c->size == 0 || v->kind != VALUE_NUMBER || strcmp(v->type->format, c->field->format) != 0)
         return;
@@ -140,7 +140,7 @@ static void find_typed_source(const struct typed_column *c, struct value_source 
 }
 
 /* Resolves the columns of the array that has been read. Returns false when out of memory. */
-static bool resolve_sources(struct row_writer *w, const struct row_layout *layout)
+static bool find_sources_of_columns(struct row_writer *w, const struct row_layout *layout)
 {
     const uint32_t count = w->typed != NULL ? w->typed->count : layout->count;
     if (count > w->source_capacity) {
@@ -155,7 +155,7 @@ static bool resolve_sources(struct row_writer *w, const struct row_layout *layou
         struct value_source *v = &w->sources[w->typed != NULL ? layout->columns[i].field : i];
         assert(v < w->sources + count);
         find_value_source(w, i, v);
-        if (w->typed != NULL) find_typed_source(&w->typed->columns[v->field], v);
+        if (w->typed != NULL) set_copied_values(&w->typed->columns[v->field], v);
     }
     return true;
 }
@@ -168,13 +168,13 @@ static bool is_source_null(const struct value_source *v, int64_t row)
 }
 
 /* Appends a value that is not null. Returns false when out of memory. */
-static bool append_source(struct buffer *out, const struct value_source *v, int64_t row)
+static bool append_source_value(struct buffer *out, const struct value_source *v, int64_t row)
 {
     struct glint_slice text = v->constant;
     if (v->kind == VALUE_ANY) return arrow_append_text(v->type, v->array, row, out);
     if (v->kind == VALUE_NUMBER) {
         if (!buffer_reserve(out, ARROW_NUMBER_TEXT_MAX)) return false;
-        out->size += arrow_put_number(v->type, v->array, row, (char *)out->data + out->size);
+        out->size += arrow_format_number(v->type, v->array, row, (char *)out->data + out->size);
         return true;
     }
     if (v->kind == VALUE_BYTES) {
@@ -186,10 +186,10 @@ static bool append_source(struct buffer *out, const struct value_source *v, int6
 }
 
 /* Appends the text of a column. Returns 0, 1 if rows cannot hold it, or a code. */
-static int append_text(struct row_writer *w, const struct value_source *v, int64_t row)
+static int append_checked_text(struct row_writer *w, const struct value_source *v, int64_t row)
 {
     const uint64_t from = w->bytes.size;
-    if (!append_source(&w->bytes, v, row)) return error_no_memory(&w->task->error);
+    if (!append_source_value(&w->bytes, v, row)) return error_no_memory(&w->task->error);
     if (v->key)
         w->bytes.size =
             from + arrow_cut_zero_sign(v->type, w->bytes.data + from, w->bytes.size - from);
@@ -200,11 +200,11 @@ static int append_text(struct row_writer *w, const struct value_source *v, int64
 }
 
 /* Appends one value. Returns 0, 1 if rows cannot hold it, or a code. */
-static int append_value(struct row_writer *w, const struct value_source *v, int64_t row)
+static int append_row_value(struct row_writer *w, const struct value_source *v, int64_t row)
 {
     assert(row < w->reader.array.length);
     if (v->kind != VALUE_EMPTY && (v->kind == VALUE_CONSTANT || !is_source_null(v, row)))
-        return append_text(w, v, row);
+        return append_checked_text(w, v, row);
     if (w->nulls) w->bytes.data[w->bytes.size++] = ROW_NULL;
     return 0;
 }
@@ -265,7 +265,7 @@ static int parse_typed_value(struct row_writer *w, const struct value_source *v,
                              const struct typed_column *c, int64_t row, uint64_t at)
 {
     w->text.size = 0;
-    if (!append_source(&w->text, v, row)) return error_no_memory(&w->task->error);
+    if (!append_source_value(&w->text, v, row)) return error_no_memory(&w->task->error);
     if (v->key) w->text.size = arrow_cut_zero_sign(v->type, w->text.data, w->text.size);
     const struct glint_slice text = {w->text.data, w->text.size};
     return arrow_value_parse(c->field, text, w->bytes.data + at) != NULL;
@@ -290,7 +290,7 @@ static int append_typed_row(struct row_writer *w, int64_t row)
             copy_value(v, c->size, row, w->bytes.data + from + c->at);
         else
             r = c->size > 0 ? parse_typed_value(w, v, c, row, from + c->at)
-                            : append_text(w, v, row);
+                            : append_checked_text(w, v, row);
         if (c->size > 0) continue;
         if (w->bytes.size - texts > UINT32_MAX)
             return error_set(&w->task->error, GLINT_E_VALUE_LIMIT, NULL,
@@ -426,7 +426,7 @@ static int append_block(struct row_writer *w, const uint32_t *rows, uint32_t cou
 
 /* Writes the next rows of the array, at most as many as a batch has. Returns how many, 0 if they do
  * not fit a batch or *flow is no longer MORE, or a code. */
-static int64_t write_block(struct row_writer *w, int64_t row, bool skip, enum flow *flow)
+static int64_t write_next_typed_block(struct row_writer *w, int64_t row, bool skip, enum flow *flow)
 {
     uint32_t rows[BATCH_ROWS_MAX], count = 0;
     const int64_t rest = w->reader.array.length - row;
@@ -434,10 +434,10 @@ static int64_t write_block(struct row_writer *w, int64_t row, bool skip, enum fl
     for (uint32_t i = 0; i < block; i++)
         if (!skip || w->keep[i] != 0) rows[count++] = (uint32_t)row + i;
     if (count == 0) return block;
-    if (w->rows + count > BATCH_ROWS_MAX) *flow = flush_rows(w);
+    if (w->rows + count > BATCH_ROWS_MAX) *flow = flush_written_rows(w);
     int r = *flow == FLOW_MORE ? append_block(w, rows, count) : 0;
     if (r == 0 && w->rows > 0) {
-        *flow = flush_rows(w);
+        *flow = flush_written_rows(w);
         r = *flow == FLOW_MORE ? append_block(w, rows, count) : 0;
     }
     return r > 0 ? (int64_t)block : r;
@@ -454,7 +454,7 @@ static int append_row(struct row_writer *w, const struct row_layout *layout, int
         if (!buffer_reserve(&w->bytes, 2)) return error_no_memory(&w->task->error);
         if (field > 0) w->bytes.data[w->bytes.size++] = CSV_SEPARATOR;
         if (next == layout->count || w->sources[next].field != field) continue;
-        int r = append_value(w, &w->sources[next++], row);
+        int r = append_row_value(w, &w->sources[next++], row);
         if (r > 0) {
             r = report_bad_value(w, next - 1, w->reader.first_row + (uint64_t)row);
             w->bytes.size = from;
@@ -473,8 +473,8 @@ static const struct value_source *source_of_column(const struct row_writer *w,
 
 /* The column that tells which rows are needed (glint_skip_rows); NULL: all rows are made, also to
  * find those that are bad. */
-static const struct value_source *find_skip_source(const struct row_writer *w,
-                                                   const struct row_layout *layout)
+static const struct value_source *find_source_of_row_skip(const struct row_writer *w,
+                                                          const struct row_layout *layout)
 {
     const struct value_source *found = NULL;
     bool check = false;
@@ -488,7 +488,7 @@ static const struct value_source *find_skip_source(const struct row_writer *w,
 
 /* Sets `keep` of the next rows of the array, from `row` on. Rows without a value are kept. Returns
  * 0 or a code. */
-static int choose_rows(struct row_writer *w, const struct value_source *v, int64_t row)
+static int mark_rows_to_keep(struct row_writer *w, const struct value_source *v, int64_t row)
 {
     const int64_t rest = w->reader.array.length - row;
     const uint32_t rows = rest < BATCH_ROWS_MAX ? (uint32_t)rest : BATCH_ROWS_MAX;
@@ -517,7 +517,7 @@ static enum flow write_row(struct row_writer *w, const struct row_layout *layout
     const uint64_t size = w->bytes.size - from;
     if (r == 0 || w->rows == BATCH_ROWS_MAX || (w->rows > 0 && w->bytes.size > BATCH_BYTES_MAX)) {
         w->bytes.size = from;
-        const enum flow flow = flush_rows(w);
+        const enum flow flow = flush_written_rows(w);
         if (r == 0 || flow != FLOW_MORE) return flow;
         if (!buffer_reserve(&w->bytes, size)) {
             error_no_memory(&w->task->error);
@@ -539,14 +539,14 @@ static enum flow write_rows(struct row_writer *w)
     assert(w->rows == 0 && w->bytes.size == 0);
     const struct row_layout *layout = column_reader_piece(&w->reader)->layout;
     enum flow flow = FLOW_MORE;
-    if (!resolve_sources(w, layout)) return FLOW_FAIL;
-    const struct value_source *skip = find_skip_source(w, layout);
+    if (!find_sources_of_columns(w, layout)) return FLOW_FAIL;
+    const struct value_source *skip = find_source_of_row_skip(w, layout);
     const bool blocks = w->typed != NULL && can_write_blocks(w);
     for (int64_t row = 0; flow == FLOW_MORE && row < w->reader.array.length;) {
         const bool first = row % BATCH_ROWS_MAX == 0;
-        if (skip != NULL && first && choose_rows(w, skip, row) != 0) return FLOW_FAIL;
+        if (skip != NULL && first && mark_rows_to_keep(w, skip, row) != 0) return FLOW_FAIL;
         if (blocks && first) {
-            const int64_t written = write_block(w, row, skip != NULL, &flow);
+            const int64_t written = write_next_typed_block(w, row, skip != NULL, &flow);
             if (written < 0) return FLOW_FAIL;
             row += written;
             if (written > 0 || flow != FLOW_MORE) continue;
@@ -554,7 +554,7 @@ static enum flow write_rows(struct row_writer *w)
         if (skip == NULL || w->keep[row % BATCH_ROWS_MAX] != 0) flow = write_row(w, layout, row);
         row++;
     }
-    return flow == FLOW_MORE ? flush_rows(w) : flow;
+    return flow == FLOW_MORE ? flush_written_rows(w) : flow;
 }
 
 enum flow column_rows_read(struct glint_task *task, const struct split *split,

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <string.h>
 
-static int64_t text_row(const uint32_t *rows, int64_t from, uint32_t i)
+static int64_t array_row_of_text(const uint32_t *rows, int64_t from, uint32_t i)
 {
     return rows != NULL ? (int64_t)rows[i] : from + i;
 }
@@ -73,7 +73,7 @@ static int64_t copy_texts(struct glint_task *task, struct column_texts *c, const
     c->bytes.size = 0;
     for (bool fits = true; fits && n < count; n += fits) {
         const uint64_t before = c->bytes.size;
-        if (!arrow_append_text(c->field, c->array, text_row(rows, from, n), &c->bytes))
+        if (!arrow_append_text(c->field, c->array, array_row_of_text(rows, from, n), &c->bytes))
             return error_no_memory(&task->error);
         if (c->key)
             c->bytes.size = before + arrow_cut_zero_sign(c->field, c->bytes.data + before,
@@ -112,7 +112,8 @@ static int64_t refer_to_dictionary(struct glint_task *task, struct column_texts 
         c->dictionary = d;
     }
     for (uint32_t i = 0; i < count; i++) {
-        const struct glint_slice text = arrow_bytes(c->field, c->array, text_row(rows, from, i));
+        const struct glint_slice text =
+            arrow_bytes(c->field, c->array, array_row_of_text(rows, from, i));
         c->start[i] = (uint32_t)(text.data - ((const uint8_t *)d->buffers[2] + offsets[0]));
         c->end[i] = c->start[i] + (uint32_t)text.size;
     }

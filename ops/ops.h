@@ -251,8 +251,8 @@ int save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t
 
 struct unpacker;
 /* Reads the names and types of columns, `elements` in all. Returns 0 or a code. */
-int save_objects_read(struct glint_task *task, struct unpacker *u, uint64_t elements,
-                      const struct save_objects **out);
+int save_objects_unpack(struct glint_task *task, struct unpacker *u, uint64_t elements,
+                        const struct save_objects **out);
 /* Appends the row as an object, without a line end. Returns 0 or a code; nothing of the row is left
  * then. */
 /* Fails the task with a value that its column of the output cannot have, or, without the name of a

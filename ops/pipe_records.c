@@ -76,8 +76,8 @@ static enum flow fail_record(const struct pipe_output *o, const char *problem)
 }
 
 /* A record that does not fit into a batch. */
-static enum flow emit_large_record(struct pipe_output *o, uint64_t size, uint64_t key,
-                                   struct glint_emitter *out)
+static enum flow emit_large_command_record(struct pipe_output *o, uint64_t size, uint64_t key,
+                                           struct glint_emitter *out)
 {
     const uint8_t *at = o->buffer + o->line + PIPE_RECORD_HEAD;
     const uint64_t value = size - PIPE_RECORD_HEAD - key;
@@ -107,7 +107,7 @@ static enum flow emit_record_batch(struct pipe_output *o, struct record_keys *ke
     }
     if (rows == 0 && (size = find_record(o, 0, &key)) > 0) {
         *out_more = true;
-        return emit_large_record(o, size, key, out);
+        return emit_large_command_record(o, size, key, out);
     }
     if (rows == 0) return FLOW_MORE;
     const uint8_t *base = o->buffer + o->line;
@@ -126,7 +126,7 @@ static enum flow emit_record_batch(struct pipe_output *o, struct record_keys *ke
 }
 
 /* Adds the notes to the accumulator, once all of them were read. */
-static enum flow take_notes(struct pipe_output *o)
+static enum flow add_notes_to_accumulator(struct pipe_output *o)
 {
     const uint8_t *at = o->buffer + o->line + PIPE_RECORD_HEAD;
     if (!is_notes_head(o, 0)) return FLOW_MORE;
@@ -147,7 +147,7 @@ enum flow pipe_output_emit_records(struct pipe_output *o, struct glint_emitter *
     while (flow == FLOW_MORE && more && !o->ended) {
         const uint64_t begin = o->line;
         flow = emit_record_batch(o, &keys, out, &more);
-        if (flow == FLOW_MORE && !more) flow = take_notes(o);
+        if (flow == FLOW_MORE && !more) flow = add_notes_to_accumulator(o);
         more = o->line > begin;
     }
     if (flow == FLOW_MORE && !o->ended && is_end_mark(o, 0)) {

@@ -57,7 +57,7 @@ bool multiplicity_unpack(struct unpacker *u, struct multiplicity *out)
     return true;
 }
 
-uint32_t multiplicity_of(const struct multiplicity *m, uint64_t random)
+uint32_t multiplicity_of_random(const struct multiplicity *m, uint64_t random)
 {
     uint32_t low = 0, high = m->count; /* the bounds before `low` are not above the number */
     while (low < high) {

@@ -42,7 +42,7 @@ void multiplicity_pack(struct packer *p, double fraction, bool with_replacement)
 /* Returns false if the field is malformed. `out` points into it. */
 bool multiplicity_unpack(struct unpacker *u, struct multiplicity *out);
 /* How often the row with this random number is in the sample. */
-uint32_t multiplicity_of(const struct multiplicity *m, uint64_t random);
+uint32_t multiplicity_of_random(const struct multiplicity *m, uint64_t random);
 
 /* ---- Rows of a batch, each any number of times (ops/random_rows.c) */
 

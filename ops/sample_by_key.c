@@ -61,7 +61,7 @@ static const struct multiplicity *find_key_fraction(const struct strata_state *s
     return NULL;
 }
 
-static enum flow set_no_fraction(struct strata_state *s, const union glint_value *key)
+static enum flow set_no_fraction_error(struct strata_state *s, const union glint_value *key)
 {
     struct buffer text = {NULL, 0, 0};
     if (!codec_print(s->type, key, &text) || !buffer_append(&text, "", 1))
@@ -83,8 +83,9 @@ static enum flow sample_by_key_push(void *state, const struct glint_batch *batch
         const union glint_value key = glint_column_value(&batch->key, row);
         const struct multiplicity *times =
             find_key_fraction(s, codec_encode(s->type, &key, scratch));
-        if (times == NULL) return set_no_fraction(s, &key);
-        repeated_rows_add(&s->rows, batch, row, multiplicity_of(times, hash_mix(s->next)), out);
+        if (times == NULL) return set_no_fraction_error(s, &key);
+        repeated_rows_add(&s->rows, batch, row, multiplicity_of_random(times, hash_mix(s->next)),
+                          out);
     }
     return repeated_rows_flush(&s->rows, batch, out);
 }

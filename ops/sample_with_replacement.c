@@ -24,7 +24,7 @@ static enum flow sample_with_replacement_push(void *state, const struct glint_ba
 {
     struct replacement_state *s = state;
     for (uint32_t row = 0; row < batch->rows; row++, s->next += RANDOM_ROW_STEP) {
-        const uint32_t times = multiplicity_of(&s->times, hash_mix(s->next));
+        const uint32_t times = multiplicity_of_random(&s->times, hash_mix(s->next));
         if (times > 0) repeated_rows_add(&s->rows, batch, row, times, out);
     }
     return repeated_rows_flush(&s->rows, batch, out);

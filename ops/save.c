@@ -72,7 +72,8 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
         if (nulls.size > 0 && copy == NULL) return GLINT_E_NO_MEMORY;
         if (copy != NULL) memcpy(copy, nulls.data, nulls.size);
         s->nulls = (struct glint_slice){copy, nulls.size};
-        const int r = elements > 2 ? save_objects_read(s->task, &u, elements - 2, &s->objects) : 0;
+        const int r =
+            elements > 2 ? save_objects_unpack(s->task, &u, elements - 2, &s->objects) : 0;
         if (r != 0) return r;
         if (!unpack_is_complete(&u) || (nulls.size > 0 && !nulls_are_valid(nulls)))
             return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL,
@@ -82,7 +83,7 @@ int save_open(struct save *s, const struct op_open *o, uint32_t output,
 }
 
 /* Half of the slot's memory is for the parts of its uploads. */
-static int begin_upload(struct save *s, const struct op_open *o, const char *part)
+static int begin_part_upload(struct save *s, const struct op_open *o, const char *part)
 {
     struct glint_task *task = s->task;
     char url[PATH_MAX];
@@ -130,7 +131,7 @@ int save_open_file(struct save *s, const struct op_open *o, uint32_t output,
                          "the output path is too long: %s", s->dir);
     if (!buffer_reserve(&s->buffer, SAVE_BUFFER_BYTES)) return error_no_memory(&s->task->error);
     if (!create_compressor(s, compression)) return error_no_memory(&s->task->error);
-    return remote_output_is(s->dir) ? begin_upload(s, o, part) : create_attempt_file(s);
+    return remote_output_is(s->dir) ? begin_part_upload(s, o, part) : create_attempt_file(s);
 }
 
 int save_open_in(struct save *s, struct glint_task *task, const char *dir, const char *name)

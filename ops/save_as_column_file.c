@@ -65,8 +65,8 @@ struct column_save {
 
 /* ---- Driver */
 
-static int check_form(struct glint_rdd *rows, enum glint_type key,
-                      const struct glint_column_form *form)
+static int check_rows_have_columns(struct glint_rdd *rows, enum glint_type key,
+                                   const struct glint_column_form *form)
 {
     if (rows->schema.key == key && rows->schema.value == GLINT_TEXT && form->count > 0) return 0;
     rdd_fail(rows, GLINT_E_PLAN_TYPE,
@@ -92,7 +92,8 @@ static int check_not_stdout(struct glint *g, const char *const *paths, uint32_t 
     return 0;
 }
 
-static bool pack_form(struct packer *p, const struct glint *g, const struct glint_column_form *form)
+static bool pack_column_form(struct packer *p, const struct glint *g,
+                             const struct glint_column_form *form)
 {
     static const uint8_t by_option[OUTPUT_COMPRESSIONS] = {[OUTPUT_AUTO] = FORMAT_SNAPPY,
                                                            [OUTPUT_UNCOMPRESSED] =
@@ -118,7 +119,7 @@ static bool pack_form(struct packer *p, const struct glint *g, const struct glin
 }
 
 /* The schema of an output without any partition is in a file without rows. */
-static struct glint_rdd *ensure_partition(struct glint_rdd *rows)
+static struct glint_rdd *ensure_any_partition(struct glint_rdd *rows)
 {
     const bool none = glint_partitions(rows) == 0 && !context_failed(rows->g);
     return none ? glint_parallelize(rows->g, rows->schema, NULL, 0, 1) : rows;
@@ -131,7 +132,8 @@ static int save_columns(struct glint_rdd *rows, enum glint_type key, const char 
         key == GLINT_TEXT ? &op_save_as_partitioned_column_files : &op_save_as_column_file;
     struct glint *g = rows->g;
     assert(count > 0 && count <= ACTION_OUTPUTS_MAX);
-    if (save_check_paths(rows, op->name, paths, count) != 0 || check_form(rows, key, form) != 0)
+    if (save_check_paths(rows, op->name, paths, count) != 0 ||
+        check_rows_have_columns(rows, key, form) != 0)
         return g->error.code;
     if (form->format == GLINT_TSV || form->format == GLINT_JSON_LINES)
         return key == GLINT_NONE ? save_as_text_file(rows, paths[0], form)
@@ -139,10 +141,10 @@ static int save_columns(struct glint_rdd *rows, enum glint_type key, const char 
     if (check_not_stdout(g, paths, count) != 0 || check_compression(g, form->format) != 0 ||
         format_library_load(&g->error) == NULL)
         return g->error.code;
-    rows = ensure_partition(rows);
+    rows = ensure_any_partition(rows);
     if (rows == NULL || context_failed(g)) return g->error.code;
     struct packer p = {.failed = false};
-    const bool packed = pack_form(&p, g, form);
+    const bool packed = pack_column_form(&p, g, form);
     struct action a = {.op = op,
                        .rdd = rows,
                        .outputs = paths,
@@ -210,7 +212,7 @@ static void change_to_parquet_format(char *format)
 }
 
 /* Reads the type of a column; one that is not built is text. */
-static int read_column(struct column_save *s, struct unpacker *u, uint32_t i)
+static int unpack_output_column(struct column_save *s, struct unpacker *u, uint32_t i)
 {
     char name[PATH_MAX];
     struct glint_task *task = s->task;
@@ -235,7 +237,7 @@ static int read_column(struct column_save *s, struct unpacker *u, uint32_t i)
 }
 
 /* Finds which values of typed rows are as those of the output's columns. */
-static int match_forms(struct column_save *s)
+static int match_typed_forms_to_output(struct column_save *s)
 {
     uint64_t count = 0, column = 0;
     for (int i = 0; i < ROW_FORMS && s->forms[i] != NULL; i++) count += s->forms[i]->count;
@@ -251,7 +253,7 @@ static int match_forms(struct column_save *s)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "an output has rows of other types");
 }
 
-static int read_forms(struct column_save *s, struct unpacker *u)
+static int unpack_typed_forms(struct column_save *s, struct unpacker *u)
 {
     for (int i = 0; i < ROW_FORMS; i++) {
         const struct glint_slice types = unpack_bytes(u);
@@ -262,7 +264,7 @@ static int read_forms(struct column_save *s, struct unpacker *u)
     return 0;
 }
 
-static int read_fields(struct column_save *s, struct unpacker *u)
+static int unpack_output_fields(struct column_save *s, struct unpacker *u)
 {
     struct glint_task *task = s->task;
     s->fields = task_alloc(task, s->count * sizeof *s->fields);
@@ -271,7 +273,7 @@ static int read_fields(struct column_save *s, struct unpacker *u)
     if (s->fields == NULL || s->schemas == NULL || s->children == NULL) return GLINT_E_NO_MEMORY;
     for (uint32_t i = 0; i < s->count; i++) {
         s->children[i] = &s->schemas[i];
-        if (read_column(s, u, i) != 0) return task->error.code;
+        if (unpack_output_column(s, u, i) != 0) return task->error.code;
     }
     return unpack_is_complete(u)
                ? 0
@@ -287,7 +289,7 @@ static uint64_t row_group_bytes(const struct column_save *s)
 }
 
 /* Copies the numbers of the columns that get a Bloom filter. */
-static int read_bloom_columns(struct column_save *s, struct glint_slice bytes)
+static int unpack_bloom_columns(struct column_save *s, struct glint_slice bytes)
 {
     const uint64_t count = bytes.size / sizeof *s->bloom_columns;
     if (count == 0) return 0;
@@ -348,7 +350,7 @@ static int open_outputs(struct column_save *s, const struct op_open *open)
 }
 
 /* Creates the directory of an attempt, whose name the driver commits as that of a part. */
-static int open_root(struct column_save *s, const struct op_open *o)
+static int open_partitioned_output_root(struct column_save *s, const struct op_open *o)
 {
     struct glint_task *task = s->task;
     const char *suffix = s->kind == FORMAT_PARQUET ? ".parquet" : ".arrow";
@@ -383,18 +385,18 @@ static int column_save_open(void *state, const struct op_open *o)
     s->group_rows = (uint32_t)unpack_u64(&u, UINT32_MAX);
     const struct glint_slice bloom = unpack_bytes(&u);
     s->empty_is_null = unpack_u64(&u, 1) == 1;
-    if (read_forms(s, &u) != 0) return o->task->error.code;
+    if (unpack_typed_forms(s, &u) != 0) return o->task->error.code;
     if (elements <= HEAD_ELEMENTS || (elements - HEAD_ELEMENTS) % 2 != 0 ||
         elements / 2 > UINT32_MAX || s->group_rows == 0)
         return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "an output has no columns");
     s->count = (uint32_t)((elements - HEAD_ELEMENTS) / 2);
-    if (read_bloom_columns(s, bloom) != 0) return o->task->error.code;
+    if (unpack_bloom_columns(s, bloom) != 0) return o->task->error.code;
     s->library = format_library_load(&o->task->error);
     if (s->library == NULL) return o->task->error.code;
-    int r = read_fields(s, &u);
-    if (r == 0) r = match_forms(s);
+    int r = unpack_output_fields(s, &u);
+    if (r == 0) r = match_typed_forms_to_output(s);
     if (r != 0) return r;
-    return s->partitioned ? open_root(s, o) : open_outputs(s, o);
+    return s->partitioned ? open_partitioned_output_root(s, o) : open_outputs(s, o);
 }
 
 static int partitioned_save_open(void *state, const struct op_open *o)
@@ -417,13 +419,14 @@ static int write_array(struct column_save *s, struct column_output *o)
 }
 
 /* Why a row cannot be written: nothing of it stays in the builders. */
-static int bad_row(struct column_save *s, struct glint_slice row, const char *problem)
+static int report_unwritable_row(struct column_save *s, struct glint_slice row, const char *problem)
 {
     return save_fail_value(s->task, row, 0, NULL, problem, NULL);
 }
 
 /* The same of a value of column `i` of the output. */
-static int bad_value(struct column_save *s, struct glint_slice row, uint32_t i, const char *problem)
+static int report_unwritable_value(struct column_save *s, struct glint_slice row, uint32_t i,
+                                   const char *problem)
 {
     const bool utf8 = arrow_has_utf8(s->fields[i].type);
     return save_fail_value(s->task, row, i, s->fields[i].name, problem,
@@ -431,12 +434,12 @@ static int bad_value(struct column_save *s, struct glint_slice row, uint32_t i, 
 }
 
 /* The same of a typed row, or the part of a pair that has the value; it is shown as text. */
-static int bad_typed_row(struct column_save *s, const struct typed_form *f, const uint8_t *row,
-                         uint32_t i, const char *problem)
+static int report_unwritable_typed_row(struct column_save *s, const struct typed_form *f,
+                                       const uint8_t *row, uint32_t i, const char *problem)
 {
     struct buffer text = {NULL, 0, 0};
     int r = typed_row_append_row(f, row, &text)
-                ? bad_value(s, (struct glint_slice){text.data, text.size}, i, problem)
+                ? report_unwritable_value(s, (struct glint_slice){text.data, text.size}, i, problem)
                 : error_no_memory(&s->task->error);
     buffer_fini(&text);
     return r;
@@ -467,7 +470,7 @@ static int append_typed_column(struct column_save *s, struct arrow_builder *b, u
         problem = arrow_builder_append_texts(b, texts, step, &appended, &no_memory);
     }
     if (no_memory) return error_no_memory(&s->task->error);
-    return problem != NULL ? bad_typed_row(s, f, rows[at], out, problem) : 0;
+    return problem != NULL ? report_unwritable_typed_row(s, f, rows[at], out, problem) : 0;
 }
 
 /* Appends rows of a batch, of which the next array has room for all. The types of typed rows are
@@ -512,13 +515,14 @@ static int save_typed_rows(struct column_save *s, struct column_output *o,
     return 0;
 }
 
-static int append_text_row(struct column_save *s, struct column_output *o, struct glint_slice row)
+static int append_text_row_to_builders(struct column_save *s, struct column_output *o,
+                                       struct glint_slice row)
 {
     static const uint8_t null = ROW_NULL;
     struct glint_slice rest = row, field;
     for (uint32_t i = 0; i < s->count; i++) {
         if (!glint_next_field(&rest, CSV_SEPARATOR, &field))
-            return bad_row(s, row, "it has fewer fields than the output has columns");
+            return report_unwritable_row(s, row, "it has fewer fields than the output has columns");
         bool no_memory;
         if (field.size == 1 && *field.data == null)
             field = (struct glint_slice){NULL, 0};
@@ -526,25 +530,25 @@ static int append_text_row(struct column_save *s, struct column_output *o, struc
             field.data = s->empty_is_null ? NULL : &null;
         const char *problem = arrow_builder_append(&o->builders[i], field, &no_memory);
         if (no_memory) return error_no_memory(&s->task->error);
-        if (problem != NULL) return bad_value(s, row, i, problem);
+        if (problem != NULL) return report_unwritable_value(s, row, i, problem);
     }
     if (glint_next_field(&rest, CSV_SEPARATOR, &field))
-        return bad_row(s, row, "it has more fields than the output has columns");
+        return report_unwritable_row(s, row, "it has more fields than the output has columns");
     return 0;
 }
 
 static int save_text_row(struct column_save *s, struct column_output *o, struct glint_slice row)
 {
     assert(o->rows < ARRAY_ROWS_MAX);
-    const int r = append_text_row(s, o, row);
+    const int r = append_text_row_to_builders(s, o, row);
     if (r != 0) return r;
     o->bytes += row.size;
     o->rows++;
     return o->rows < ARRAY_ROWS_MAX && o->bytes < ARRAY_BYTES_MAX ? 0 : write_array(s, o);
 }
 
-static int save_rows(struct column_save *s, struct column_output *o,
-                     const struct glint_batch *batch, uint32_t from, uint32_t end)
+static int save_rows_of_batch(struct column_save *s, struct column_output *o,
+                              const struct glint_batch *batch, uint32_t from, uint32_t end)
 {
     int r = 0;
     if (s->forms[0] != NULL) return save_typed_rows(s, o, batch, from, end);
@@ -570,7 +574,7 @@ static enum flow column_save_push(void *state, const struct glint_batch *batch,
                       (long long)output, s->output_count);
             return FLOW_FAIL;
         }
-        if (save_rows(s, &s->outputs[output], batch, row, end) != 0) return FLOW_FAIL;
+        if (save_rows_of_batch(s, &s->outputs[output], batch, row, end) != 0) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }
@@ -698,7 +702,7 @@ static enum flow partitioned_save_push(void *state, const struct glint_batch *ba
         const bool same = s->opened > 0 && key.size == s->directory.size &&
                           memcmp(key.data, s->directory.data, key.size) == 0;
         if (!same && begin_directory(s, key) != 0) return FLOW_FAIL;
-        if (save_rows(s, &s->outputs[0], batch, row, row + 1) != 0) return FLOW_FAIL;
+        if (save_rows_of_batch(s, &s->outputs[0], batch, row, row + 1) != 0) return FLOW_FAIL;
     }
     return FLOW_MORE;
 }

@@ -33,8 +33,8 @@ static bool is_binary_type(const char *type)
     return type[0] == 'z' || type[0] == 'Z' || type[0] == 'w';
 }
 
-int save_objects_read(struct glint_task *task, struct unpacker *u, uint64_t elements,
-                      const struct save_objects **out)
+int save_objects_unpack(struct glint_task *task, struct unpacker *u, uint64_t elements,
+                        const struct save_objects **out)
 {
     char name[PATH_MAX], type[256];
     const bool empty_is_null = unpack_u64(u, 1) == 1;

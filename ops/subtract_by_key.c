@@ -35,8 +35,8 @@ static int set_subtract_corrupt(struct subtract_state *s, const char *what)
 }
 
 /* Decodes the value of row `row` to its original type; bytes are not copied. */
-static int put_subtract_value(struct subtract_state *s, const struct glint_column *in, uint32_t row,
-                              struct glint_slice msgpack)
+static int decode_subtract_value(struct subtract_state *s, const struct glint_column *in,
+                                 uint32_t row, struct glint_slice msgpack)
 {
     union glint_value v = {.i64 = 0};
     if (!glint_unpack(msgpack, s->type, &v))
@@ -74,7 +74,7 @@ static int keep_unmatched_row(struct subtract_state *s, const struct glint_batch
     s->dropped = s->dropped || side == SIDE_RIGHT;
     s->kept = !s->dropped;
     if (s->dropped) return 0;
-    e = put_subtract_value(s, &batch->value, row, value);
+    e = decode_subtract_value(s, &batch->value, row, value);
     return e < 0 ? e : 1;
 }
 

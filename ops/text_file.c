@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-static struct probed_source *take_probed(struct glint *g, const char *paths)
+static struct probed_source *take_probed_source(struct glint *g, const char *paths)
 {
     for (struct probed_source **at = &g->probed; *at != NULL; at = &(*at)->next) {
         struct probed_source *probed = *at;
@@ -27,7 +27,7 @@ static struct glint_rdd *text_file_create(struct glint *g, const char *paths)
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths)
 {
     struct probed_source *probed =
-        paths != NULL && !context_failed(g) ? take_probed(g, paths) : NULL;
+        paths != NULL && !context_failed(g) ? take_probed_source(g, paths) : NULL;
     if (probed == NULL) return text_file_create(g, paths);
     if (probed->rdd == NULL) g->error = probed->error;
     return probed->rdd;

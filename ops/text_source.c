@@ -20,7 +20,7 @@
 #include <assert.h>
 #include <string.h>
 
-static void list_free(void *source)
+static void free_input_list(void *source)
 {
     input_list_fini(source);
     mem_free(source);
@@ -84,12 +84,12 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
         source->describe(g, list, source->describe_arg, &p, &spec.schema);
     struct glint_rdd *rdd = rdd_create_packed(g, &spec, &p);
     if (rdd == NULL) {
-        list_free(list);
+        free_input_list(list);
         return NULL;
     }
     rdd->inputs = rdd->source = list;
     /* Also identifies sources of files: glint_first_line and others compare it. */
-    rdd->source_free = list_free;
+    rdd->source_free = free_input_list;
     rdd->input_bytes = list->bytes;
     rdd->unsized = list->unwritten_count > 0;
     for (uint32_t i = 0; i < list->unwritten_count; i++)
@@ -316,7 +316,8 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
     struct glint_slice copy = {NULL, 0};
     struct glint_error error = {.code = GLINT_OK};
     struct buffer line = {NULL, 0, 0};
-    if (lines == NULL || lines->source_free != list_free || context_failed(lines->g)) return copy;
+    if (lines == NULL || lines->source_free != free_input_list || context_failed(lines->g))
+        return copy;
     struct input_list *list = lines->source;
     if (list->has_columns && list->accepts_columns) {
         input_list_read_schema(lines->g->config.env, list, &lines->g->error);
@@ -335,14 +336,14 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
 
 uint64_t glint_input_files(const struct glint_rdd *lines)
 {
-    if (lines == NULL || lines->source_free != list_free) return 0;
+    if (lines == NULL || lines->source_free != free_input_list) return 0;
     return ((const struct input_list *)lines->source)->count;
 }
 
 /* Returns the input whose rows a call describes, or NULL with the context's error set. */
 static struct input_list *find_input(struct glint_rdd *lines, const char *call)
 {
-    struct input_list *list = lines->source_free == list_free ? lines->source : NULL;
+    struct input_list *list = lines->source_free == free_input_list ? lines->source : NULL;
     if (list != NULL && list->content == INPUT_TEXT && !lines->counted) return list;
     rdd_fail(lines, GLINT_E_PLAN_ARGUMENT,
              "%s needs a source of text lines whose partitions are not computed yet", call);
@@ -351,7 +352,7 @@ static struct input_list *find_input(struct glint_rdd *lines, const char *call)
 
 struct input_list *text_source_list(struct glint_rdd *lines)
 {
-    return lines != NULL && lines->source_free == list_free ? lines->source : NULL;
+    return lines != NULL && lines->source_free == free_input_list ? lines->source : NULL;
 }
 
 enum glint_column_format glint_accept_columns(struct glint_rdd *lines)
@@ -418,7 +419,7 @@ void glint_type_rows(struct glint_rdd *lines)
 struct glint_slice glint_row_types(const struct glint_rdd *lines)
 {
     const struct glint_slice none = {NULL, 0};
-    if (lines == NULL || lines->source_free != list_free) return none;
+    if (lines == NULL || lines->source_free != free_input_list) return none;
     const struct input_list *list = lines->source;
     return list->types.size > 0 ? context_copy_slice(lines->g, list->types) : none;
 }
@@ -527,8 +528,8 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
 }
 
 /* Returns the input, or NULL with the context's error set. */
-static struct input_list *make_csv(struct glint_rdd *lines, const char *call, char delimiter,
-                                   bool records)
+static struct input_list *set_input_csv(struct glint_rdd *lines, const char *call, char delimiter,
+                                        bool records)
 {
     struct input_list *list = find_input(lines, call);
     if (list == NULL) return NULL;
@@ -549,7 +550,7 @@ static struct input_list *make_csv(struct glint_rdd *lines, const char *call, ch
 struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter)
 {
     if (lines == NULL) return rdd_fail_null("withCsv");
-    const struct input_list *list = make_csv(lines, "withCsv", delimiter, false);
+    const struct input_list *list = set_input_csv(lines, "withCsv", delimiter, false);
     if (list == NULL) return NULL;
     if (lines->g->csv == 0) lines->g->csv = list->csv;
     return lines;
@@ -558,7 +559,7 @@ struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter)
 struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines, char delimiter)
 {
     if (lines == NULL) return rdd_fail_null("withCsvRecords");
-    return make_csv(lines, "withCsvRecords", delimiter, true) != NULL ? lines : NULL;
+    return set_input_csv(lines, "withCsvRecords", delimiter, true) != NULL ? lines : NULL;
 }
 
 struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct glint_slice *paths,
@@ -630,7 +631,7 @@ struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bo
 struct glint_rdd *glint_as_side_file(struct glint_rdd *source)
 {
     if (source == NULL) return rdd_fail_null("asSideFile");
-    if (source->source_free != list_free)
+    if (source->source_free != free_input_list)
         return rdd_fail(source, GLINT_E_PLAN_ARGUMENT, "asSideFile needs a source of files");
     source->side = !source->unsized; /* explain: an output that was not saved cannot be read */
     return source;

@@ -29,7 +29,7 @@ static int next_right_value(struct zip_pairs_state *s, union glint_value *out)
     return spool_next_value(&s->right.values, s->right.type, out);
 }
 
-static enum flow set_counts_differ(struct zip_pairs_state *s, const char *which)
+static enum flow set_counts_differ_error(struct zip_pairs_state *s, const char *which)
 {
     error_set(&s->right.task->error, GLINT_E_PLAN_ARGUMENT,
               "zip needs equally many elements in each partition, as after map; else number the "
@@ -48,7 +48,7 @@ static enum flow zip_pairs_push(void *state, const struct glint_batch *batch,
         struct glint_record pair = {.key = glint_column_value(&batch->value, row)};
         const int r = next_right_value(s, &pair.value);
         if (r < 0) return FLOW_FAIL;
-        if (r == 0) return set_counts_differ(s, "left");
+        if (r == 0) return set_counts_differ_error(s, "left");
         glint_emit(out, &pair);
     }
     emitter_flush(out);
@@ -62,7 +62,7 @@ static enum flow zip_pairs_finish(void *state, struct glint_emitter *out)
     union glint_value value;
     if (out->flow != FLOW_MORE) return out->flow; /* nothing more was wanted */
     const int r = next_right_value(s, &value);
-    if (r > 0) return set_counts_differ(s, "right");
+    if (r > 0) return set_counts_differ_error(s, "right");
     return r == 0 ? FLOW_MORE : FLOW_FAIL;
 }
 

@@ -9,7 +9,7 @@
 #define SLOTS_MIN 16
 
 /* The slot of the name, or the empty one where it belongs. */
-static uint64_t slot_of(const struct name_table *t, const char *name)
+static uint64_t find_name_slot(const struct name_table *t, const char *name)
 {
     assert(t->slot_count > 2 * (uint64_t)t->count);
     uint64_t at = hash_seeded(name, strlen(name), (uintptr_t)t) & (t->slot_count - 1);
@@ -21,11 +21,11 @@ static uint64_t slot_of(const struct name_table *t, const char *name)
 static void fill_slot(struct name_table *t, uint32_t number)
 {
     assert(number < t->count);
-    const uint64_t at = slot_of(t, t->names[number]);
+    const uint64_t at = find_name_slot(t, t->names[number]);
     if (t->slots[at] == 0) t->slots[at] = number + 1;
 }
 
-static bool grow_slots(struct name_table *t)
+static bool grow_name_slots(struct name_table *t)
 {
     const uint64_t count = t->slot_count > 0 ? 2 * t->slot_count : SLOTS_MIN;
     uint32_t *slots = mem_zalloc(count * sizeof *slots);
@@ -39,13 +39,13 @@ static bool grow_slots(struct name_table *t)
 
 uint32_t name_table_find(const struct name_table *t, const char *name)
 {
-    return t->count > 0 ? t->slots[slot_of(t, name)] - 1 : UINT32_MAX;
+    return t->count > 0 ? t->slots[find_name_slot(t, name)] - 1 : UINT32_MAX;
 }
 
 bool name_table_add(struct name_table *t, const char *name)
 {
     if (!array_reserve(&t->names, &t->capacity, (uint64_t)t->count + 1, sizeof *t->names) ||
-        (2 * ((uint64_t)t->count + 1) >= t->slot_count && !grow_slots(t)))
+        (2 * ((uint64_t)t->count + 1) >= t->slot_count && !grow_name_slots(t)))
         return false;
     t->names[t->count++] = name;
     fill_slot(t, t->count - 1);

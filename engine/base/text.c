@@ -163,7 +163,7 @@ static size_t format_number_in_style(char *out, double value, const char *text, 
 }
 
 /* Formats 0, infinities and nan; returns 0 for other numbers. */
-static size_t format_special(char *out, double value, const struct f64_style *style)
+static size_t format_zero_infinite_or_nan(char *out, double value, const struct f64_style *style)
 {
     const char *sign = signbit(value) != 0 ? "-" : "";
     if (isnan(value)) return format_signed_word(out, "", style->nan);
@@ -174,7 +174,7 @@ static size_t format_special(char *out, double value, const struct f64_style *st
 static size_t format_f64(char *out, double value, const struct f64_style *style)
 {
     char text[NUMBER_SCIENTIFIC_MAX];
-    const size_t special = format_special(out, value, style);
+    const size_t special = format_zero_infinite_or_nan(out, value, style);
     if (special > 0) return special;
     return format_number_in_style(out, value, text, number_shortest_f64(text, fabs(value)), style);
 }
@@ -225,7 +225,7 @@ size_t text_format_f32(char *out, float value)
         if ((float)((double)number / 1e3) == (float)exact)
             return format_few_decimals(out, value < 0, number, 1000);
     }
-    const size_t special = format_special(out, (double)value, &python);
+    const size_t special = format_zero_infinite_or_nan(out, (double)value, &python);
     if (special > 0) return special;
     return format_number_in_style(out, (double)value, text, number_shortest_f32(text, fabsf(value)),
                                   &python);
@@ -242,7 +242,7 @@ static bool is_nearest_half(double read, double value)
 size_t text_format_f16(char *out, double value)
 {
     char text[NUMBER_SCIENTIFIC_MAX];
-    size_t size = format_special(out, value, &python);
+    size_t size = format_zero_infinite_or_nan(out, value, &python);
     if (size > 0) return size;
     bool nearest = false;
     for (int digits = 1; !nearest; digits++) {

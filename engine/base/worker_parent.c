@@ -196,7 +196,8 @@ static bool request_worker(struct worker_parent *p, const struct buffer *request
 }
 
 /* Its socket is closed, or it has not responded in time. */
-static void describe_end(const struct worker_parent *p, char why[WORKER_WHY_BYTES])
+static void describe_exit_of_worker_parent(const struct worker_parent *p,
+                                           char why[WORKER_WHY_BYTES])
 {
     siginfo_t info = {.si_pid = 0};
     struct pollfd file = {.fd = p->exited, .events = POLLIN};
@@ -220,7 +221,7 @@ static int fork_worker(struct worker_parents *w, struct worker_parent *p,
     int pid = 0;
     if (p->count == WORKERS_MAX) return -EAGAIN;
     if (!request_worker(p, request, files, &pid, why)) {
-        describe_end(p, why);
+        describe_exit_of_worker_parent(p, why);
         remove_parent(w, p);
         return -EPIPE;
     }

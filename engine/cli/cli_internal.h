@@ -34,7 +34,7 @@ int job_run_staged(const struct cli_program *program, const char *command,
 /* ---- Reads the options that every job has into the settings of a context. */
 
 /* Returns the rows for struct cli_syntax.common: job_keys and the options of a cluster. */
-const struct glint_job_option *settings_options(void);
+const struct glint_job_option *settings_option_table(void);
 
 enum graph_format { GRAPH_NONE, GRAPH_DOT, GRAPH_SVG };
 

@@ -479,8 +479,8 @@ static bool set_unknown_key_error(struct cluster_file_reader *r, const struct cl
     struct suggest suggest;
     char hint[160];
     suggest_init(&suggest, value->key);
-    for (uint32_t i = 0; i < s->count; i++) suggest_offer(&suggest, s->keys[i].name);
-    if (!in_executor) suggest_offer(&suggest, "executor");
+    for (uint32_t i = 0; i < s->count; i++) suggest_add_candidate(&suggest, s->keys[i].name);
+    if (!in_executor) suggest_add_candidate(&suggest, "executor");
     /* A known key in the wrong table is the most frequent mistake in TOML: say where it belongs. */
     if (key_find(cluster_keys, CLUSTER_KEYS, value->key) != NULL)
         text_format(hint, sizeof hint, "put %s before the first [[executor]]", value->key);
@@ -571,8 +571,8 @@ static bool read_toml_file(struct cluster_file_reader *r, struct toml_value *tab
                           failure.reason);
 }
 
-const struct glint_job_option *cluster_options(const char *shown,
-                                               struct glint_job_option out[CLUSTER_OPTIONS_MAX])
+const struct glint_job_option *
+cluster_option_table(const char *shown, struct glint_job_option out[CLUSTER_OPTIONS_MAX])
 {
     struct glint_job_option *row = out;
     *row++ = (struct glint_job_option){"cluster", "FILE", NULL,

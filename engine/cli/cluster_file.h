@@ -124,14 +124,14 @@ struct cluster_section cluster_file_section(struct cluster_file *file, uint32_t 
 #define CLUSTER_OPTIONS_MAX (CLUSTER_KEYS + 2)
 /* Fills `out` with --cluster, a row for each key that is an option, and the end row. The help shows
  * only those named in `shown`, as "dead|connect"; NULL: all. Returns `out`. */
-const struct glint_job_option *cluster_options(const char *shown,
-                                               struct glint_job_option out[CLUSTER_OPTIONS_MAX]);
+const struct glint_job_option *
+cluster_option_table(const char *shown, struct glint_job_option out[CLUSTER_OPTIONS_MAX]);
 
 /* Reads the cluster that `line` and the environment configure. Without --cluster and
  * $GLINT_CLUSTER there is no file: only defaults, the environment and options. `line` may be NULL,
- * and is borrowed while the cluster is used, else it must have cluster_options. `listens`: the file
- * need not list executors. Returns 0, or a code with *error set: CONFIG, BAD_VALUE (of an option),
- * NO_MEMORY, SYSTEM. Call cluster_file_fini in any case. */
+ * and is borrowed while the cluster is used, else it must have cluster_option_table. `listens`: the
+ * file need not list executors. Returns 0, or a code with *error set: CONFIG, BAD_VALUE (of an
+ * option), NO_MEMORY, SYSTEM. Call cluster_file_fini in any case. */
 int cluster_file_read(struct cluster_file *out, struct env *env, const struct cli_line *line,
                       bool listens, struct glint_error *error);
 /* The same of the file `name`, and the environment. */

@@ -416,7 +416,7 @@ static int run_executor_command(const struct cli_program *program, int argc, cha
             "first. With --join it serves one job, that of the driver it connects to, and exits "
             "with it; keys of the cluster are read from options, the environment and --cluster.",
         .own = own_rows,
-        .common = cluster_options(shown, rows),
+        .common = cluster_option_table(shown, rows),
         .common_title = "The cluster:"};
     struct glint_error error = {.code = GLINT_OK};
     const struct context_config registry = {

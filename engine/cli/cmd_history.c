@@ -106,7 +106,7 @@ static void print_executor_history(FILE *out, uint32_t number, const struct job_
     fputc('\n', out);
 }
 
-static void print_stage_counters(FILE *out, const struct job_stage *s)
+static void print_stage_counters_of_history(FILE *out, const struct job_stage *s)
 {
     const char *before = "  ";
     for (uint32_t i = 0; i < s->counters.count; i++) {
@@ -198,7 +198,7 @@ static void print_stage_history(FILE *out, const struct job_stage *s)
                 "%.1f\n",
                 ms[RUN_MS_MIN] / 1000, ms[RUN_MS_P25] / 1000, ms[RUN_MS_MEDIAN] / 1000,
                 ms[RUN_MS_P75] / 1000, ms[RUN_MS_MAX] / 1000, run_time_skew(ms));
-    print_stage_counters(out, s);
+    print_stage_counters_of_history(out, s);
 }
 
 /* ": NAME VALUE, NAME VALUE" */
@@ -278,7 +278,7 @@ void history_print(FILE *out, const struct job_model *m)
 
 /* ---- JSON */
 
-static void put_event_fields(struct json *out, const json_t *event)
+static void put_all_event_fields(struct json *out, const json_t *event)
 {
     const char *name;
     json_t *value;
@@ -320,7 +320,7 @@ static void put_history_executor(struct json *out, uint32_t number, const struct
 {
     json_begin(out, NULL, '{');
     if (e->joined == NULL) json_u64(out, "executor", number);
-    put_event_fields(out, e->joined);
+    put_all_event_fields(out, e->joined);
     json_u64(out, "attempts", e->attempts);
     json_u64(out, "failed", e->failed);
     job_put_value(out, "last", e->last);
@@ -335,7 +335,7 @@ static void put_history_stage(struct json *out, const struct job_stage *s)
     double ms[RUN_MS_QUANTILES];
     json_begin(out, NULL, '{');
     if (s->start == NULL) json_u64(out, "stage", s->number);
-    put_event_fields(out, s->start);
+    put_all_event_fields(out, s->start);
     json_u64(out, "done", s->done);
     json_u64(out, "failed", s->failed);
     json_u64(out, "lost", s->lost);
@@ -374,7 +374,7 @@ bool history_print_json(FILE *out, const struct job_model *m)
     json_array_foreach(json_object_get(m->storage, "rdds"), n, o) job_put_value(&j, NULL, o);
     json_end(&j, ']');
     json_begin(&j, "accumulators", '{');
-    put_event_fields(&j, m->accumulators);
+    put_all_event_fields(&j, m->accumulators);
     json_end(&j, '}');
     put_events_of_type(&j, "outputs", m, "output");
     put_events_of_type(&j, "notes", m, "note");

@@ -238,7 +238,7 @@ static void execute_stage_splits(const struct cli_line *line, struct glint_error
 enum counters_format { COUNTERS_NONE, COUNTERS_HADOOP, COUNTERS_JSON };
 
 /* Lines of Hadoop streaming, or one line of JSON. */
-static void print_stage_counters(const struct counters *c, enum counters_format format)
+static void print_counters_for_hadoop_or_json(const struct counters *c, enum counters_format format)
 {
     struct json j = {.failed = false};
     if (format == COUNTERS_NONE) return;
@@ -339,7 +339,7 @@ static void run_stage_tasks(const struct cli_line *line, bool map, struct glint_
     w.raw = raw;
     if (r == 0) r = enter_stage_directory(&f, error);
     if (r == 0) r = run_input_tasks(&w, &in, map, stdin_task, error);
-    if (r == 0) print_stage_counters(&w.counters, counters);
+    if (r == 0) print_counters_for_hadoop_or_json(&w.counters, counters);
     stage_worker_close(&w);
     line_input_fini(&in);
     stage_file_fini(&f);

@@ -51,9 +51,9 @@ static int unknown_command(const struct cli_program *program, const struct cli_c
     struct suggest suggest;
     suggest_init(&suggest, name);
     for (uint32_t i = 0; group->commands[i] != NULL; i++)
-        suggest_offer(&suggest, group->commands[i]->name);
+        suggest_add_candidate(&suggest, group->commands[i]->name);
     for (uint32_t i = 0; strcmp(prefix, program->name) == 0 && program->jobs[i] != NULL; i++)
-        suggest_offer(&suggest, program->jobs[i]->name);
+        suggest_add_candidate(&suggest, program->jobs[i]->name);
     if (option)
         text_format(hint, sizeof hint, "options follow a command; see %s --help", prefix);
     else if (suggest.name != NULL)
@@ -97,7 +97,7 @@ static int run_cli_command(const struct cli_program *program, const struct cli_c
     struct cli_syntax syntax = group.syntax;
     struct cli_line line;
     int status;
-    if (syntax.takes_cluster) syntax.common = cluster_options(syntax.cluster_shown, rows);
+    if (syntax.takes_cluster) syntax.common = cluster_option_table(syntax.cluster_shown, rows);
     if (!cli_line_parse_or_report(&line, &syntax, argc, argv, &status)) return status;
     line.program = program;
     command->execute(&line, &error);

@@ -91,7 +91,7 @@ static const struct config_key *find_config_key(const char *option, struct sugge
     for (uint32_t i = 0; i < JOB_KEYS; i++) {
         if (job_keys[i].offset >= sizeof(struct context_config)) continue;
         if (strcmp(job_keys[i].option, option) == 0) return &job_keys[i];
-        if (job_keys[i].help != NULL) suggest_offer(suggest, job_keys[i].option);
+        if (job_keys[i].help != NULL) suggest_add_candidate(suggest, job_keys[i].option);
     }
     return NULL;
 }

@@ -185,20 +185,20 @@ static int job_insert_input(const struct glint_job *job, struct cli_line *line, 
 static const struct glint_job_option *find_option_of_any_job(const struct cli_program *program,
                                                              const char *name, size_t size)
 {
-    const struct glint_job_option *row = cli_option_find(settings_options(), name, size);
+    const struct glint_job_option *row = cli_option_find(settings_option_table(), name, size);
     for (uint32_t i = 0; row == NULL && program->jobs[i] != NULL; i++)
         row = cli_option_find(program->jobs[i]->options, name, size);
     return row;
 }
 
-static void unknown_option(const struct cli_program *program, const char *command, const char *name,
-                           size_t size, struct glint_error *error)
+static void report_unknown_job_option(const struct cli_program *program, const char *command,
+                                      const char *name, size_t size, struct glint_error *error)
 {
     char option[128 + 2];
     text_format(option, sizeof option, "--%.*s", (int)size, name);
     struct suggest suggest;
     suggest_init(&suggest, option + 2);
-    cli_offer_options(&suggest, settings_options());
+    cli_offer_options(&suggest, settings_option_table());
     for (uint32_t i = 0; program->jobs[i] != NULL; i++)
         cli_offer_options(&suggest, program->jobs[i]->options);
     cli_unknown_option(error, command, option, suggest.name);
@@ -212,7 +212,7 @@ static const struct glint_job *find_job_by_name(const struct cli_program *progra
     suggest_init(&suggest, name);
     for (uint32_t i = 0; program->jobs[i] != NULL; i++) {
         if (strcmp(program->jobs[i]->name, name) == 0) return program->jobs[i];
-        suggest_offer(&suggest, program->jobs[i]->name);
+        suggest_add_candidate(&suggest, program->jobs[i]->name);
     }
     char hint[128];
     if (suggest.name != NULL)
@@ -233,7 +233,7 @@ static bool option_takes_next_word(const struct cli_program *program, const char
     size_t size = (size_t)(end - name);
     if (size == 4 && memcmp(name, "help", 4) == 0) return false;
     const struct glint_job_option *row = find_option_of_any_job(program, name, size);
-    if (row == NULL) unknown_option(program, command, name, size, error);
+    if (row == NULL) report_unknown_job_option(program, command, name, size, error);
     return row != NULL && cli_option_takes_next(row) && *end == '\0';
 }
 
@@ -396,7 +396,7 @@ static void describe_job_syntax(struct job_syntax *out, const struct cli_program
     assert(fits);
     /* A job's option must not hide one of the common options. */
     for (const struct glint_job_option *row = job->options; row != NULL && row->name != NULL; row++)
-        assert(cli_option_find(settings_options(), row->name, strlen(row->name)) == NULL);
+        assert(cli_option_find(settings_option_table(), row->name, strlen(row->name)) == NULL);
     out->syntax =
         (struct cli_syntax){.command = out->command,
                             .summary = job->summary,
@@ -406,7 +406,7 @@ static void describe_job_syntax(struct job_syntax *out, const struct cli_program
                             .arguments_max = n,
                             .optional_with = job->optional_with,
                             .own = job->options,
-                            .common = settings_options(),
+                            .common = settings_option_table(),
                             .common_title = "Options of every job:",
                             .aliases = program->aliases,
                             .argument_option = job_has_argument(job, JOB_INPUT) ? "input" : NULL};
@@ -423,7 +423,7 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
                              "too: glint config show --help",
         .arguments = "JOB ARGUMENTS...",
         .own = explain ? NULL : adapter_option,
-        .common = settings_options(),
+        .common = settings_option_table(),
         .common_title = "Options of every job:"};
     help_print_syntax(&syntax);
     help_print_jobs(program);

@@ -48,7 +48,7 @@ void suggest_init(struct suggest *n, const char *wanted)
     *n = (struct suggest){.wanted = wanted, .name = NULL, .distance = worst + 1};
 }
 
-void suggest_offer(struct suggest *n, const char *candidate)
+void suggest_add_candidate(struct suggest *n, const char *candidate)
 {
     assert(candidate != NULL);
     uint32_t distance = suggest_distance(n->wanted, candidate);
@@ -157,18 +157,18 @@ void cli_unknown_option(struct glint_error *error, const char *command, const ch
 void cli_offer_options(struct suggest *suggest, const struct glint_job_option *table)
 {
     for (; table != NULL && table->name != NULL; table++)
-        if (table->help != NULL) suggest_offer(suggest, table->name);
+        if (table->help != NULL) suggest_add_candidate(suggest, table->name);
 }
 
 /* `option`: as given, with its dashes and without a value. */
-static bool unknown_option(const struct cli_syntax *s, const char *option,
-                           struct glint_error *error)
+static bool set_unknown_option_error(const struct cli_syntax *s, const char *option,
+                                     struct glint_error *error)
 {
     struct suggest suggest;
     suggest_init(&suggest, option + strspn(option, "-"));
     cli_offer_options(&suggest, s->own);
     cli_offer_options(&suggest, s->common);
-    suggest_offer(&suggest, help_row.name);
+    suggest_add_candidate(&suggest, help_row.name);
     cli_unknown_option(error, s->command, option, suggest.name);
     return false;
 }
@@ -239,7 +239,7 @@ static bool parse_long_option(struct cli_line *line, const char *word, const cha
     if (n == CLI_OPTIONS_MAX) {
         char option[128];
         text_format(option, sizeof option, "%.*s", (int)size, word);
-        return unknown_option(line->syntax, option, error);
+        return set_unknown_option_error(line->syntax, option, error);
     }
     const struct glint_job_option *row = cli_syntax_option(line->syntax, n);
     const bool takes_value = row->value != NULL;
@@ -267,7 +267,7 @@ static bool parse_letter_options(struct cli_line *line, const char *word, struct
 {
     for (const char *p = word + 1; *p != '\0'; p++) {
         uint32_t n = find_option_number(line->syntax, NULL, 0, *p);
-        if (n == CLI_OPTIONS_MAX) return unknown_option(line->syntax, word, error);
+        if (n == CLI_OPTIONS_MAX) return set_unknown_option_error(line->syntax, word, error);
         assert(cli_syntax_option(line->syntax, n)->value == NULL);
         line->values[n] = "true";
     }

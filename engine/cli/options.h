@@ -114,6 +114,6 @@ struct suggest {
 };
 /* Starts a search for `wanted`, which is borrowed. */
 void suggest_init(struct suggest *n, const char *wanted);
-void suggest_offer(struct suggest *n, const char *candidate);
+void suggest_add_candidate(struct suggest *n, const char *candidate);
 
 #endif

@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-const struct glint_job_option *settings_options(void)
+const struct glint_job_option *settings_option_table(void)
 {
     static struct glint_job_option rows[JOB_KEYS + CLUSTER_OPTIONS_MAX];
     for (uint32_t i = 0; i < JOB_KEYS; i++) {
         const struct config_key *key = &job_keys[i];
         rows[i] = (struct glint_job_option){key->option, key->value, key->default_value, key->help};
     }
-    cluster_options("speculate", rows + JOB_KEYS);
+    cluster_option_table("speculate", rows + JOB_KEYS);
     return rows;
 }
 

@@ -101,8 +101,8 @@ bool acquisition_order_may_request(const struct daemon_conn *p)
 static uint32_t current_acquisition_limit(const struct cluster_transport *r)
 {
     if (r->started) return ACQUISITION_NO_LIMIT;
-    return acquisition_limit(acquisition_states_by_rank(r), r->cluster->executor_count,
-                             registration_executors_min(r));
+    return acquisition_highest_rank(acquisition_states_by_rank(r), r->cluster->executor_count,
+                                    registration_executors_min(r));
 }
 
 /* Releases nothing while a daemon has not responded yet, since its response may change the limit.
@@ -147,7 +147,8 @@ static uint32_t rank_of_nth_obtainable(const enum acquisition_state *states, uin
     return lowest;
 }
 
-uint32_t acquisition_limit(const enum acquisition_state *states, uint32_t count, uint32_t wanted)
+uint32_t acquisition_highest_rank(const enum acquisition_state *states, uint32_t count,
+                                  uint32_t wanted)
 {
     uint32_t kept = 0, lowest_queued = ACQUISITION_NO_LIMIT;
     for (uint32_t i = count; i-- > 0;) {

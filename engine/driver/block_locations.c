@@ -149,7 +149,7 @@ uint32_t map_outputs_preferred_executor(const struct map_outputs *o, uint32_t pa
 /* ---- Cached RDDs */
 
 /* Where the table of the RDD is in the list, or would be. */
-static uint32_t cached_rdd_place(const struct cached_rdds *c, uint32_t rdd)
+static uint32_t find_place_of_cached_rdd(const struct cached_rdds *c, uint32_t rdd)
 {
     uint32_t from = 0, to = c->count;
     while (from < to) {
@@ -164,7 +164,7 @@ static uint32_t cached_rdd_place(const struct cached_rdds *c, uint32_t rdd)
 
 static struct cached_rdd *find_cached_rdd(const struct cached_rdds *c, uint32_t rdd)
 {
-    const uint32_t at = cached_rdd_place(c, rdd);
+    const uint32_t at = find_place_of_cached_rdd(c, rdd);
     return at < c->count && c->list[at]->rdd == rdd ? c->list[at] : NULL;
 }
 
@@ -192,7 +192,7 @@ static void set_cached_block_location(struct cached_rdds *all, struct cached_rdd
 
 bool cached_rdds_add(struct cached_rdds *c, uint32_t rdd, uint32_t partitions)
 {
-    const uint32_t at = cached_rdd_place(c, rdd);
+    const uint32_t at = find_place_of_cached_rdd(c, rdd);
     if (at < c->count && c->list[at]->rdd == rdd) return true;
     if (!array_reserve(&c->list, &c->capacity, c->count + UINT64_C(1), sizeof *c->list))
         return false;
@@ -209,7 +209,7 @@ bool cached_rdds_add(struct cached_rdds *c, uint32_t rdd, uint32_t partitions)
 
 bool cached_rdds_remove(struct cached_rdds *c, uint32_t rdd)
 {
-    const uint32_t at = cached_rdd_place(c, rdd);
+    const uint32_t at = find_place_of_cached_rdd(c, rdd);
     if (at == c->count || c->list[at]->rdd != rdd) return false;
     for (uint32_t p = 0; p < c->list[at]->partitions; p++)
         set_cached_block_location(c, c->list[at], p, NO_BLOCK);

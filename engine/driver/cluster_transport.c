@@ -260,8 +260,8 @@ static struct glint_slice get_encoded_block(struct served_broadcast *v, uint32_t
     return buffer_slice(&b->packed);
 }
 
-static void find_broadcast_block(void *arg, const struct get_request *g, struct fetch_found *out,
-                                 struct glint_error *why)
+static void find_block_to_serve(void *arg, const struct get_request *g, struct fetch_found *out,
+                                struct glint_error *why)
 {
     struct served_broadcast *v = find_served_broadcast(arg, g->id);
     if (v != NULL && g->block < broadcast_block_count(v->size)) {
@@ -284,7 +284,7 @@ static void release_served_block(void *arg, void *ref)
 /* The source of GET_BROADCAST_BLOCK, for fetch_server_create. */
 static struct fetch_source broadcast_server_source(struct cluster_transport *r)
 {
-    return (struct fetch_source){.find = find_broadcast_block,
+    return (struct fetch_source){.find = find_block_to_serve,
                                  .release = release_served_block,
                                  .arg = r,
                                  .bytes_sent = &r->broadcast_bytes};
@@ -704,7 +704,7 @@ static void cluster_transport_wake(void *arg)
 }
 
 /* Only stores a copy. The loop sends it to the daemons with their next heartbeat. */
-static void cluster_transport_progress(void *arg, const struct progress *p)
+static void cluster_transport_set_progress(void *arg, const struct progress *p)
 {
     struct cluster_transport *r = arg;
     if (p->action_ended) return; /* `glint status` keeps showing the last stage */
@@ -881,7 +881,7 @@ int cluster_transport_create(struct glint *g, const struct cluster *cluster, str
                               .wait = inbox_wait,
                               .wake = cluster_transport_wake,
                               .free_broadcast = broadcast_server_remove,
-                              .progress = cluster_transport_progress,
+                              .progress = cluster_transport_set_progress,
                               .health = cluster_transport_health,
                               .destroy = cluster_transport_destroy,
                               .arg = r};

@@ -350,7 +350,8 @@ enum acquisition_state {
  * rank. ACQUISITION_NO_LIMIT if the order does not matter: the driver needs one executor, has
  * enough, or is queued nowhere. Otherwise the driver is queued at that rank or below, and the limit
  * stays the same when the executors and queue positions above it are released. */
-uint32_t acquisition_limit(const enum acquisition_state *states, uint32_t count, uint32_t wanted);
+uint32_t acquisition_highest_rank(const enum acquisition_state *states, uint32_t count,
+                                  uint32_t wanted);
 
 /* Whether a daemon other than `except` (`count`: none) responds within a deadline. Its response may
  * change the limit, so nothing is released until then. One that fetches the program is not waited

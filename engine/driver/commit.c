@@ -75,8 +75,8 @@ static int visit_output_directory(struct output_directory *c, int dir, const cha
     return r == 0 ? c->error : r;
 }
 
-static int visit_inner_directory(const struct output_directory *outer, const char *name,
-                                 output_entry *entry)
+static int visit_nested_output_directory(const struct output_directory *outer, const char *name,
+                                         output_entry *entry)
 {
     char where[2 * NAME_MAX];
     struct output_directory inner = *outer;
@@ -97,7 +97,7 @@ static int check_replaced_entry(void *arg, const char *name)
     int r = file || directory ? c->env->stat_name(c->env, c->dir, name, &stat) : 0;
     if (r != 0) return r;
     if (directory && stat.kind == ENV_DIRECTORY)
-        return visit_inner_directory(c, name, check_replaced_entry);
+        return visit_nested_output_directory(c, name, check_replaced_entry);
     if (!file || stat.kind != ENV_FILE) {
         if (!text_format(c->found->foreign, sizeof c->found->foreign, "%s%s", c->where, name))
             text_format(c->found->foreign, sizeof c->found->foreign, "%s", name);
@@ -142,7 +142,7 @@ static int remove_replaced_entry(void *arg, const char *name)
     } else if (is_job_directory(c, name)) {
         r = c->env->stat_name(c->env, c->dir, name, &stat);
         if (r == 0) r = stat.kind == ENV_DIRECTORY ? 0 : -ENOTEMPTY;
-        if (r == 0) r = visit_inner_directory(c, name, remove_replaced_entry);
+        if (r == 0) r = visit_nested_output_directory(c, name, remove_replaced_entry);
         if (r == 0) r = c->env->remove(c->env, c->dir, name, true);
     }
     if (c->error == 0 && r != -ENOENT) c->error = r;
@@ -173,7 +173,7 @@ static int add_file_id(void *arg, const char *name)
     struct env_stat stat;
     int r = c->env->stat_name(c->env, c->dir, name, &stat);
     if (r == 0 && stat.kind == ENV_DIRECTORY && c->depth < COMMIT_PARTITION_LEVELS)
-        r = visit_inner_directory(c, name, add_file_id);
+        r = visit_nested_output_directory(c, name, add_file_id);
     else if (r == 0 && stat.links <= 1 &&
              !array_reserve(&ids->items, &ids->capacity, ids->count + 1, sizeof *ids->items))
         r = -ENOMEM;
@@ -443,7 +443,7 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
 }
 
 /* Whether `path` is OUT, trailing slashes ignored. */
-static bool commit_has_path(const struct commit *c, const char *path)
+static bool commit_writes_to_path(const struct commit *c, const char *path)
 {
     char trimmed[PATH_MAX];
     return trim_trailing_slashes(path, trimmed, sizeof trimmed) && strcmp(trimmed, c->out) == 0;
@@ -460,7 +460,7 @@ static bool is_path_within_output(struct env *env, const char *path, const struc
 static bool is_url_within(const char *url, const char *outer)
 {
     if (!remote_output_is(url)) return false;
-    const char *inner = remote_url_place(url).host, *directory = remote_url_place(outer).host;
+    const char *inner = remote_url_split(url).host, *directory = remote_url_split(outer).host;
     const size_t size = strlen(directory);
     return strncmp(inner, directory, size) == 0 && (inner[size] == '\0' || inner[size] == '/');
 }
@@ -728,7 +728,8 @@ static int check_output_input_overlap(const struct commit *c, const struct input
 static struct commit *find_reserved_output(const struct driver *d, const char *path)
 {
     for (uint32_t i = 0; i < d->commit_count; i++)
-        if (d->commits[i]->reserved && commit_has_path(d->commits[i], path)) return d->commits[i];
+        if (d->commits[i]->reserved && commit_writes_to_path(d->commits[i], path))
+            return d->commits[i];
     return NULL;
 }
 

@@ -101,18 +101,19 @@ int commit_record_encode(const struct commit_record *r, struct buffer *out,
 /* ---- Decoding */
 
 /* Copies a member of the object that is a printable text. Returns false if it is none. */
-static bool read_text(const json_t *value, char *out, size_t capacity)
+static bool copy_printable_json_text(const json_t *value, char *out, size_t capacity)
 {
     const char *text = json_string_value(value);
     return text != NULL && strlen(text) == json_string_length(value) && text[0] != '\0' &&
            text_format(out, capacity, "%s", text) && text_is_printable(out);
 }
 
-static const char *read_upload(const json_t *value, struct remote_upload *out, bool *out_of_memory)
+static const char *decode_recorded_upload(const json_t *value, struct remote_upload *out,
+                                          bool *out_of_memory)
 {
     const json_t *size = json_object_get(value, "size"), *etags = json_object_get(value, "etags");
     const size_t count = json_array_size(etags);
-    if (!read_text(json_object_get(value, "upload"), out->id, sizeof out->id))
+    if (!copy_printable_json_text(json_object_get(value, "upload"), out->id, sizeof out->id))
         return "an upload has no id";
     if (!json_is_integer(size) || json_integer_value(size) < 0) return "a part has no size";
     if (count == 0 || count > S3_PARTS_MAX) return "a part has no etags, or too many";
@@ -122,21 +123,23 @@ static const char *read_upload(const json_t *value, struct remote_upload *out, b
     if (*out_of_memory) return "";
     for (; out->part_count < count; out->part_count++) {
         char *etag = out->parts[out->part_count].etag;
-        if (!read_text(json_array_get(etags, out->part_count), etag, sizeof out->parts->etag))
+        if (!copy_printable_json_text(json_array_get(etags, out->part_count), etag,
+                                      sizeof out->parts->etag))
             return "an etag is no text";
     }
     return NULL;
 }
 
-static const char *read_part(const json_t *value, struct commit_record *out, bool *out_of_memory)
+static const char *decode_recorded_part(const json_t *value, struct commit_record *out,
+                                        bool *out_of_memory)
 {
     char name[COMMIT_NAME_BYTES];
     struct remote_upload upload = {.size = 0};
     struct glint_error error = {.code = GLINT_OK};
-    if (!read_text(json_object_get(value, "name"), name, sizeof name) ||
+    if (!copy_printable_json_text(json_object_get(value, "name"), name, sizeof name) ||
         !commit_name_is_part(name, out->job))
         return "a part has not the name of one of this job";
-    const char *problem = read_upload(value, &upload, out_of_memory);
+    const char *problem = decode_recorded_upload(value, &upload, out_of_memory);
     if (problem == NULL && commit_record_add_part(out, name, &upload, &error) != 0) {
         *out_of_memory = true;
         problem = "";
@@ -145,8 +148,8 @@ static const char *read_part(const json_t *value, struct commit_record *out, boo
     return problem;
 }
 
-static const char *read_members(const json_t *record, struct commit_record *out,
-                                bool *out_of_memory)
+static const char *decode_commit_record_members(const json_t *record, struct commit_record *out,
+                                                bool *out_of_memory)
 {
     const json_t *parts = json_object_get(record, "parts");
     const json_t *replaced = json_object_get(record, "replaced");
@@ -155,16 +158,16 @@ static const char *read_members(const json_t *record, struct commit_record *out,
     char name[COMMIT_NAME_BYTES];
     if (!json_is_integer(version)) return "it is no commit record";
     if (json_integer_value(version) != COMMIT_RECORD_VERSION) return "a newer glint wrote it";
-    if (!read_text(json_object_get(record, "job"), out->job, sizeof out->job) ||
+    if (!copy_printable_json_text(json_object_get(record, "job"), out->job, sizeof out->job) ||
         strspn(out->job, "0123456789abcdef") != REMOTE_JOB_DIGITS)
         return "it has no job";
     if (!json_is_array(parts) || !json_is_array(replaced)) return "a list is missing";
     for (size_t i = 0; i < json_array_size(parts); i++) {
-        const char *problem = read_part(json_array_get(parts, i), out, out_of_memory);
+        const char *problem = decode_recorded_part(json_array_get(parts, i), out, out_of_memory);
         if (problem != NULL) return problem;
     }
     for (size_t i = 0; i < json_array_size(replaced); i++) {
-        if (!read_text(json_array_get(replaced, i), name, sizeof name) ||
+        if (!copy_printable_json_text(json_array_get(replaced, i), name, sizeof name) ||
             !commit_name_is_part(name, NULL) || commit_name_is_part(name, out->job))
             return "it would replace what is no part of an older job";
         *out_of_memory = commit_record_add_replaced(out, name, &error) != 0;
@@ -180,8 +183,8 @@ int commit_record_decode(struct glint_slice text, const char *name, struct commi
     bool out_of_memory = false;
     memset(out, 0, sizeof *out);
     json_t *record = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &where);
-    const char *problem =
-        record != NULL ? read_members(record, out, &out_of_memory) : "it is no JSON";
+    const char *problem = record != NULL ? decode_commit_record_members(record, out, &out_of_memory)
+                                         : "it is no JSON";
     json_decref(record);
     if (problem == NULL) return 0;
     if (out_of_memory) return error_no_memory(error);
@@ -206,8 +209,8 @@ struct commit_objects {
 };
 
 /* The key of a name in the output. The URL is short enough for that. */
-static const char *format_key(const struct commit_objects *o, const char *name,
-                              char out[S3_KEY_BYTES])
+static const char *format_output_object_key(const struct commit_objects *o, const char *name,
+                                            char out[S3_KEY_BYTES])
 {
     const bool fits = text_format(out, S3_KEY_BYTES, "%s/%s", o->path, name);
     assert(fits);
@@ -219,7 +222,7 @@ static const char *format_record_key(const struct commit_objects *o, const char 
 {
     char name[COMMIT_NAME_BYTES];
     text_format(name, sizeof name, REMOTE_COMMIT_PREFIX "%s", job);
-    return format_key(o, name, out);
+    return format_output_object_key(o, name, out);
 }
 
 /* ---- Steps for each part: a store takes its time for one, and many at once */
@@ -241,7 +244,7 @@ struct step_run {
     struct glint_error problem; /* the first one */
 };
 
-static void *run_steps(void *arg)
+static void *run_commit_steps(void *arg)
 {
     struct step_run *r = arg;
     struct remote_store store;
@@ -262,8 +265,8 @@ static void *run_steps(void *arg)
 }
 
 /* Returns 0, or the code of the first step that failed; then others may not have been done. */
-static int for_each_step(struct commit_objects *o, store_step *step, uint64_t count,
-                         struct glint_error *error)
+static int run_commit_steps_in_threads(struct commit_objects *o, store_step *step, uint64_t count,
+                                       struct glint_error *error)
 {
     struct step_run run = {.o = o, .step = step, .count = count, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct glint_error ignored = {.code = GLINT_OK};
@@ -272,9 +275,10 @@ static int for_each_step(struct commit_objects *o, store_step *step, uint64_t co
     unsigned started = 0;
     if (count == 0) return 0;
     if (wanted > STEP_THREADS_MAX) wanted = STEP_THREADS_MAX;
-    while (started + 1 < wanted && thread_start(&threads[started], run_steps, &run, &ignored) == 0)
+    while (started + 1 < wanted &&
+           thread_start(&threads[started], run_commit_steps, &run, &ignored) == 0)
         started++;
-    run_steps(&run);
+    run_commit_steps(&run);
     for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
     if (run.problem.code == GLINT_OK) return 0;
     if (error->code == GLINT_OK) *error = run.problem;
@@ -296,7 +300,7 @@ struct contents {
     struct glint_error *error;
 };
 
-static int add_pending(struct contents *c, const char *name)
+static int add_unfinished_commit(struct contents *c, const char *name)
 {
     if (!array_reserve(&c->pending, &c->pending_capacity, c->pending_count + 1, sizeof *c->pending))
         return error_no_memory(c->error);
@@ -305,11 +309,11 @@ static int add_pending(struct contents *c, const char *name)
     return 0;
 }
 
-static int add_content(void *arg, const struct listed_object *object)
+static int add_listed_output_object(void *arg, const struct listed_object *object)
 {
     struct contents *c = arg;
     const char *name = object->name;
-    if (!object->is_directory && remote_name_is_commit(name)) return add_pending(c, name);
+    if (!object->is_directory && remote_name_is_commit(name)) return add_unfinished_commit(c, name);
     if (!object->is_directory && strcmp(name, COMMIT_SUCCESS) == 0) {
         c->found.success = true;
     } else if (!object->is_directory && strlen(name) < COMMIT_NAME_BYTES &&
@@ -336,7 +340,8 @@ static int list_contents(struct commit_objects *o, bool collect, struct contents
     char prefix[S3_KEY_BYTES];
     *out = (struct contents){.o = o, .collect = collect, .error = error};
     o->record.replaced_count = 0;
-    return remote_store_list(&o->store, format_key(o, "", prefix), add_content, out, error);
+    return remote_store_list(&o->store, format_output_object_key(o, "", prefix),
+                             add_listed_output_object, out, error);
 }
 
 int commit_reject_foreign(const struct commit_found *found, const char *shown, const char *hint,
@@ -353,7 +358,8 @@ int commit_reject_foreign(const struct commit_found *found, const char *shown, c
 }
 
 /* Whether a job may write there; `when` says when it was found out. */
-static int check_contents(const struct contents *c, const char *when, struct glint_error *error)
+static int check_output_may_be_written(const struct contents *c, const char *when,
+                                       struct glint_error *error)
 {
     const char *url = c->o->url;
     const struct commit_found *f = &c->found;
@@ -373,7 +379,7 @@ struct sought_object {
     bool found;
 };
 
-static int compare_object(void *arg, const struct listed_object *object)
+static int match_sought_object(void *arg, const struct listed_object *object)
 {
     struct sought_object *s = arg;
     if (strcmp(object->name, s->name) == 0)
@@ -382,8 +388,8 @@ static int compare_object(void *arg, const struct listed_object *object)
 }
 
 /* Whether the part is an object: its upload was completed before. */
-static int check_completed(struct commit_objects *o, struct remote_store *store,
-                           const struct commit_part *part, struct glint_error *error)
+static int check_part_was_uploaded(struct commit_objects *o, struct remote_store *store,
+                                   const struct commit_part *part, struct glint_error *error)
 {
     char prefix[S3_KEY_BYTES];
     const char *job, *suffix;
@@ -391,8 +397,8 @@ static int check_completed(struct commit_objects *o, struct remote_store *store,
     char number[COMMIT_NAME_BYTES];
     struct sought_object sought = {.name = part->name + digits, .size = part->upload.size};
     text_format(number, sizeof number, "%.*s", (int)digits, part->name);
-    const int r =
-        remote_store_list(store, format_key(o, number, prefix), compare_object, &sought, error);
+    const int r = remote_store_list(store, format_output_object_key(o, number, prefix),
+                                    match_sought_object, &sought, error);
     if (r != 0 || sought.found) return r;
     return error_set(error, GLINT_E_OUTPUT_IO, "remove what is left with: glint clean URL",
                      "%s: the upload of %s is neither there nor completed; perhaps a rule of the "
@@ -400,22 +406,23 @@ static int check_completed(struct commit_objects *o, struct remote_store *store,
                      o->url, part->name);
 }
 
-static int complete_part(struct commit_objects *o, struct remote_store *store, uint64_t i,
-                         struct glint_error *error)
+static int complete_part_upload(struct commit_objects *o, struct remote_store *store, uint64_t i,
+                                struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
     const struct commit_part *part = &o->record.parts[i];
-    const int r =
-        remote_store_complete_upload(store, format_key(o, part->name, key), part->upload.id,
-                                     part->upload.parts, part->upload.part_count, error);
-    return r == GLINT_E_INPUT_NOT_FOUND ? check_completed(o, store, part, error) : r;
+    const int r = remote_store_complete_upload(store, format_output_object_key(o, part->name, key),
+                                               part->upload.id, part->upload.parts,
+                                               part->upload.part_count, error);
+    return r == GLINT_E_INPUT_NOT_FOUND ? check_part_was_uploaded(o, store, part, error) : r;
 }
 
 static int delete_replaced(struct commit_objects *o, struct remote_store *store, uint64_t i,
                            struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
-    return remote_store_delete(store, format_key(o, o->record.replaced[i], key), error);
+    return remote_store_delete(store, format_output_object_key(o, o->record.replaced[i], key),
+                               error);
 }
 
 static int abort_part(struct commit_objects *o, struct remote_store *store, uint64_t i,
@@ -423,16 +430,18 @@ static int abort_part(struct commit_objects *o, struct remote_store *store, uint
 {
     char key[S3_KEY_BYTES];
     const struct commit_part *part = &o->record.parts[i];
-    return remote_store_abort_upload(store, format_key(o, part->name, key), part->upload.id, error);
+    return remote_store_abort_upload(store, format_output_object_key(o, part->name, key),
+                                     part->upload.id, error);
 }
 
 /* Of a commit that was started: it may have been completed. */
-static int remove_part(struct commit_objects *o, struct remote_store *store, uint64_t i,
-                       struct glint_error *error)
+static int abort_or_delete_part(struct commit_objects *o, struct remote_store *store, uint64_t i,
+                                struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
     const int r = abort_part(o, store, i, error);
-    return r == 0 ? remote_store_delete(store, format_key(o, o->record.parts[i].name, key), error)
+    return r == 0 ? remote_store_delete(
+                        store, format_output_object_key(o, o->record.parts[i].name, key), error)
                   : r;
 }
 
@@ -448,17 +457,17 @@ static int remove_record(struct commit_objects *o, struct glint_error *error)
     return remote_store_delete(&o->store, format_record_key(o, o->record.job, key), error);
 }
 
-static int finish_record(struct commit_objects *o, struct glint_error *error)
+static int finish_recorded_commit(struct commit_objects *o, struct glint_error *error)
 {
     char key[S3_KEY_BYTES], success[64];
     const struct commit_record *record = &o->record;
-    int r = for_each_step(o, complete_part, record->part_count, error);
+    int r = run_commit_steps_in_threads(o, complete_part_upload, record->part_count, error);
     format_success(record->job, success, sizeof success);
     if (r == 0)
-        r = remote_store_put(&o->store, format_key(o, COMMIT_SUCCESS, key),
+        r = remote_store_put(&o->store, format_output_object_key(o, COMMIT_SUCCESS, key),
                              (struct glint_slice){(const uint8_t *)success, strlen(success)},
                              error);
-    if (r == 0) r = for_each_step(o, delete_replaced, record->replaced_count, error);
+    if (r == 0) r = run_commit_steps_in_threads(o, delete_replaced, record->replaced_count, error);
     return r == 0 ? remove_record(o, error) : r;
 }
 
@@ -479,13 +488,13 @@ static int load_record(struct commit_objects *o, const char *job, struct glint_e
     return r;
 }
 
-static int finish_pending(struct commit_objects *o, const struct contents *c, uint64_t *out_count,
-                          struct glint_error *error)
+static int finish_listed_commits(struct commit_objects *o, const struct contents *c,
+                                 uint64_t *out_count, struct glint_error *error)
 {
     int r = 0;
     for (uint64_t i = 0; i < c->pending_count && r == 0; i++) {
         r = load_record(o, c->pending[i], error);
-        if (r == 0) r = finish_record(o, error);
+        if (r == 0) r = finish_recorded_commit(o, error);
         if (r == 0) ++*out_count;
         if (r == GLINT_E_INPUT_NOT_FOUND) r = 0; /* another process has finished it */
     }
@@ -514,7 +523,7 @@ static bool is_upload_recorded(const struct commit_record *record, const char *n
            strcmp(record->parts[number].upload.id, id) == 0;
 }
 
-static int sweep_upload(void *arg, const struct s3_upload *u)
+static int abort_leftover_upload(void *arg, const struct s3_upload *u)
 {
     struct upload_sweep *s = arg;
     const size_t before = strlen(s->o->path) + 1;
@@ -530,11 +539,12 @@ static int sweep_upload(void *arg, const struct s3_upload *u)
     return r;
 }
 
-static int sweep_uploads(struct upload_sweep *s)
+static int abort_leftover_uploads(struct upload_sweep *s)
 {
     char prefix[S3_KEY_BYTES];
-    return remote_store_list_uploads(&s->o->store, format_key(s->o, PART_PREFIX, prefix),
-                                     sweep_upload, s, s->error);
+    return remote_store_list_uploads(&s->o->store,
+                                     format_output_object_key(s->o, PART_PREFIX, prefix),
+                                     abort_leftover_upload, s, s->error);
 }
 
 /* Of jobs that died. They are not visible, and a store may not list them: no reason to fail. */
@@ -543,20 +553,20 @@ static void abort_old_uploads(struct commit_objects *o)
     struct glint_error ignored = {.code = GLINT_OK};
     struct upload_sweep sweep = {.o = o, .error = &ignored};
     text_format_time(sweep.initiated_max, o->store.env->wall_ns(o->store.env) - UPLOADS_KEPT_NS);
-    sweep_uploads(&sweep);
+    abort_leftover_uploads(&sweep);
 }
 
 /* ---- The steps of a job's output */
 
-static int create_objects(struct commit_objects **out, struct env *env, const char *url,
-                          struct glint_error *error)
+static int create_object_commit(struct commit_objects **out, struct env *env, const char *url,
+                                struct glint_error *error)
 {
     struct commit_objects *o = *out = mem_zalloc(sizeof *o);
     if (o == NULL) return error_no_memory(error);
     size_t size = strlen(url);
     while (size > 0 && url[size - 1] == '/') size--;
     bool fits = text_format(o->url, sizeof o->url, "%.*s", (int)size, url);
-    o->path = fits ? remote_url_place(o->url).path : "";
+    o->path = fits ? remote_url_split(o->url).path : "";
     if (*o->path == '/') o->path++;
     fits = fits && strlen(o->path) + 1 + COMMIT_NAME_BYTES < S3_KEY_BYTES / 2;
     if (!fits || *o->path == '\0')
@@ -566,7 +576,7 @@ static int create_objects(struct commit_objects **out, struct env *env, const ch
     return remote_store_init(&o->store, env, o->url, 0, error);
 }
 
-static void free_objects(struct commit_objects *o)
+static void free_object_commit(struct commit_objects *o)
 {
     commit_record_fini(&o->record);
     mem_free(o);
@@ -574,13 +584,13 @@ static void free_objects(struct commit_objects *o)
 
 /* Finishes the commits of other jobs. Each round meets those that were started in the one before;
  * a record that is listed in all of them, and cannot be read, is the listing's fault. */
-static int open_contents(struct commit_objects *o, struct glint_error *error)
+static int finish_pending_and_check_output(struct commit_objects *o, struct glint_error *error)
 {
     struct contents c;
     uint64_t finished = 0;
     int r = list_contents(o, false, &c, error);
     for (unsigned i = 0; r == 0 && c.pending_count > 0 && i < FINISH_ROUNDS; i++) {
-        r = finish_pending(o, &c, &finished, error);
+        r = finish_listed_commits(o, &c, &finished, error);
         contents_fini(&c);
         if (r == 0) r = list_contents(o, false, &c, error);
     }
@@ -590,7 +600,7 @@ static int open_contents(struct commit_objects *o, struct glint_error *error)
                       "%s: commits of other jobs are listed there, after %u that were finished",
                       o->url, (unsigned)finished);
     if (r == 0)
-        r = check_contents(
+        r = check_output_may_be_written(
             &c, finished > 0 ? "exists: an earlier job's commit was finished now" : "exists",
             error);
     contents_fini(&c);
@@ -601,12 +611,12 @@ int commit_objects_open(struct commit_objects **out, struct env *env, const char
                         bool overwrite, uint64_t job, char *attempts, size_t attempts_capacity,
                         struct glint_error *error)
 {
-    int r = create_objects(out, env, url, error);
+    int r = create_object_commit(out, env, url, error);
     struct commit_objects *o = *out;
     *out = NULL;
     if (o == NULL) return r;
     o->overwrite = overwrite;
-    if (r == 0) r = open_contents(o, error);
+    if (r == 0) r = finish_pending_and_check_output(o, error);
     if (r == 0) {
         abort_old_uploads(o);
         text_format(o->record.job, sizeof o->record.job, "%016" PRIx64, job);
@@ -617,7 +627,7 @@ int commit_objects_open(struct commit_objects **out, struct env *env, const char
     if (r == 0)
         *out = o;
     else
-        free_objects(o);
+        free_object_commit(o);
     return r;
 }
 
@@ -646,7 +656,7 @@ void commit_objects_complete(struct commit_objects *o)
     struct upload_sweep sweep = {
         .o = o, .job = o->record.job, .keep_recorded = true, .error = &ignored};
     assert(o->state == OBJECTS_OPEN);
-    sweep_uploads(&sweep);
+    abort_leftover_uploads(&sweep);
 }
 
 /* Returns 0 if another process has not written there meanwhile. */
@@ -657,7 +667,7 @@ static int recheck_output(struct commit_objects *o, struct glint_error *error)
     if (r == 0 && c.pending_count > 0)
         r = error_set(error, GLINT_E_OUTPUT_EXISTS, "run one job at a time for an output",
                       "%s: another job commits its output there", o->url);
-    if (r == 0) r = check_contents(&c, "appeared while the job ran", error);
+    if (r == 0) r = check_output_may_be_written(&c, "appeared while the job ran", error);
     contents_fini(&c);
     return r;
 }
@@ -696,7 +706,7 @@ int commit_objects_finish(struct commit_objects *o, struct glint_error *error)
 {
     struct glint_error problem = {.code = GLINT_OK};
     assert(o->state == OBJECTS_STARTED);
-    if (finish_record(o, &problem) == 0) {
+    if (finish_recorded_commit(o, &problem) == 0) {
         o->state = OBJECTS_FINISHED;
         return 0;
     }
@@ -714,21 +724,21 @@ bool commit_objects_destroy(struct commit_objects *o)
     int r = o->state == OBJECTS_STARTED ? GLINT_E_OUTPUT_IO : 0;
     if (o->state == OBJECTS_OPEN) {
         struct upload_sweep sweep = {.o = o, .job = o->record.job, .error = &problem};
-        r = for_each_step(o, abort_part, o->record.part_count, &problem);
-        if (r == 0) r = sweep_uploads(&sweep);
+        r = run_commit_steps_in_threads(o, abort_part, o->record.part_count, &problem);
+        if (r == 0) r = abort_leftover_uploads(&sweep);
     }
-    free_objects(o);
+    free_object_commit(o);
     return r == 0;
 }
 
 /* ---- glint clean */
 
 /* Whether _SUCCESS says that the output of the record's job is complete. */
-static int check_success(struct commit_objects *o, bool *out, struct glint_error *error)
+static int read_success_of_job(struct commit_objects *o, bool *out, struct glint_error *error)
 {
     char key[S3_KEY_BYTES], success[64];
     struct buffer text = {NULL, 0, 0};
-    const int r = remote_store_get(&o->store, format_key(o, COMMIT_SUCCESS, key),
+    const int r = remote_store_get(&o->store, format_output_object_key(o, COMMIT_SUCCESS, key),
                                    COMMIT_RECORD_BYTES_MAX, &text, error);
     format_success(o->record.job, success, sizeof success);
     *out = r == 0 && text.size == strlen(success) && memcmp(text.data, success, text.size) == 0;
@@ -737,20 +747,20 @@ static int check_success(struct commit_objects *o, bool *out, struct glint_error
 }
 
 /* Removes what the record's job has written. */
-static int remove_pending(struct commit_objects *o, struct glint_error *error)
+static int undo_recorded_commit(struct commit_objects *o, struct glint_error *error)
 {
-    const int r = for_each_step(o, remove_part, o->record.part_count, error);
+    const int r = run_commit_steps_in_threads(o, abort_or_delete_part, o->record.part_count, error);
     return r == 0 ? remove_record(o, error) : r;
 }
 
-static int clean_pending(struct commit_objects *o, const char *job, bool finish,
-                         struct commit_objects_left *out, struct glint_error *error)
+static int finish_or_undo_commit(struct commit_objects *o, const char *job, bool finish,
+                                 struct commit_objects_left *out, struct glint_error *error)
 {
     int r = load_record(o, job, error);
     if (r == GLINT_E_INPUT_NOT_FOUND) return 0;
-    if (r == 0 && !finish) r = check_success(o, &finish, error);
+    if (r == 0 && !finish) r = read_success_of_job(o, &finish, error);
     if (r != 0) return r;
-    r = finish ? finish_record(o, error) : remove_pending(o, error);
+    r = finish ? finish_recorded_commit(o, error) : undo_recorded_commit(o, error);
     if (r == 0) ++*(finish ? &out->finished : &out->removed);
     return r;
 }
@@ -761,15 +771,15 @@ int commit_objects_clean(struct env *env, const char *url, bool finish,
     struct commit_objects *o;
     struct contents c = {.pending = NULL};
     memset(out, 0, sizeof *out);
-    int r = create_objects(&o, env, url, error);
+    int r = create_object_commit(&o, env, url, error);
     if (o == NULL) return r;
     if (r == 0) r = list_contents(o, false, &c, error);
     for (uint64_t i = 0; i < c.pending_count && r == 0; i++)
-        r = clean_pending(o, c.pending[i], finish, out, error);
+        r = finish_or_undo_commit(o, c.pending[i], finish, out, error);
     struct upload_sweep sweep = {.o = o, .error = error};
-    if (r == 0) r = sweep_uploads(&sweep);
+    if (r == 0) r = abort_leftover_uploads(&sweep);
     out->aborted = sweep.aborted;
     contents_fini(&c);
-    free_objects(o);
+    free_object_commit(o);
     return r;
 }

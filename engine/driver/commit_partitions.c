@@ -16,16 +16,16 @@ struct partition_merge {
 };
 
 /* Names in a directory, each with a NUL: entries are renamed after the listing. */
-static int add_name(void *arg, const char *name)
+static int collect_entry_name(void *arg, const char *name)
 {
     return buffer_append(arg, name, strlen(name) + 1) ? 0 : -ENOMEM;
 }
 
-static int move_entries(struct partition_merge *m, int from, int to, unsigned depth);
+static int move_directory_entries(struct partition_merge *m, int from, int to, unsigned depth);
 
 /* Moves what is in the directory `name`. */
-static int move_directory(struct partition_merge *m, int from, int to, const char *name,
-                          unsigned depth)
+static int move_partition_directory(struct partition_merge *m, int from, int to, const char *name,
+                                    unsigned depth)
 {
     struct env *env = m->env;
     int r = env->make_dir(env, to, name, false);
@@ -34,18 +34,18 @@ static int move_directory(struct partition_merge *m, int from, int to, const cha
     if (r != 0 && r != -EEXIST) return r;
     const int inner = env->open(env, from, name, ENV_DIR_NOFOLLOW);
     const int outer = inner >= 0 ? env->open(env, to, name, ENV_DIR_NOFOLLOW) : inner;
-    r = outer >= 0 ? move_entries(m, inner, outer, depth + 1) : outer;
+    r = outer >= 0 ? move_directory_entries(m, inner, outer, depth + 1) : outer;
     if (inner >= 0) env->close(env, inner);
     if (outer >= 0) env->close(env, outer);
     return r == 0 ? env->remove(env, from, name, true) : r;
 }
 
-static int move_entries(struct partition_merge *m, int from, int to, unsigned depth)
+static int move_directory_entries(struct partition_merge *m, int from, int to, unsigned depth)
 {
     struct env *env = m->env;
     struct buffer names = {NULL, 0, 0};
     assert(depth <= COMMIT_PARTITION_LEVELS);
-    int r = env->list(env, from, add_name, &names);
+    int r = env->list(env, from, collect_entry_name, &names);
     for (uint64_t at = 0; r == 0 && at < names.size;) {
         const char *name = (const char *)names.data + at;
         struct env_stat stat;
@@ -53,7 +53,7 @@ static int move_entries(struct partition_merge *m, int from, int to, unsigned de
         r = env->stat_name(env, from, name, &stat);
         if (r != 0) break;
         if (stat.kind == ENV_DIRECTORY && depth < COMMIT_PARTITION_LEVELS)
-            r = move_directory(m, from, to, name, depth);
+            r = move_partition_directory(m, from, to, name, depth);
         else if (stat.kind == ENV_FILE && depth > 0)
             r = env->rename(env, from, name, to, name, ENV_RENAME_NOREPLACE);
         else
@@ -64,7 +64,7 @@ static int move_entries(struct partition_merge *m, int from, int to, unsigned de
 }
 
 /* Moves what is in one part, if it is a directory: only one of columns is. */
-static int merge_part(struct partition_merge *m, int output, const char *part)
+static int merge_part_into_output(struct partition_merge *m, int output, const char *part)
 {
     const char *suffix = strrchr(part, '.');
     const bool columns = strncmp(part, "part-", 5) == 0 && suffix != NULL &&
@@ -74,7 +74,7 @@ static int merge_part(struct partition_merge *m, int output, const char *part)
     if (r != 0 || !columns || stat.kind != ENV_DIRECTORY) return r;
     const int from = m->env->open(m->env, output, part, ENV_DIR_NOFOLLOW);
     if (from < 0) return from;
-    r = move_entries(m, from, output, 0);
+    r = move_directory_entries(m, from, output, 0);
     m->env->close(m->env, from);
     return r == 0 ? m->env->remove(m->env, output, part, true) : r;
 }
@@ -85,11 +85,11 @@ int commit_partitions_merge(struct env *env, int dir, const char *name, bool syn
     struct partition_merge m = {.env = env, .sync = sync};
     struct buffer names = {NULL, 0, 0};
     const int output = env->open(env, dir, name, ENV_DIR_NOFOLLOW);
-    int r = output >= 0 ? env->list(env, output, add_name, &names) : output;
+    int r = output >= 0 ? env->list(env, output, collect_entry_name, &names) : output;
     for (uint64_t at = 0; r == 0 && at < names.size;) {
         const char *part = (const char *)names.data + at;
         at += strlen(part) + 1;
-        r = merge_part(&m, output, part);
+        r = merge_part_into_output(&m, output, part);
     }
     if (output >= 0) env->close(env, output);
     buffer_fini(&names);

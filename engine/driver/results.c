@@ -24,7 +24,7 @@ static bool is_pair_of_executors(const struct unreachable_pair *p, uint32_t a, u
     return (p->one == a && p->other == b) || (p->one == b && p->other == a);
 }
 
-static void mark_pair_explained(struct reachability *r, struct unreachable_pair *p)
+static void mark_unreachable_pair_explained(struct reachability *r, struct unreachable_pair *p)
 {
     p->explained = true;
     r->executors[p->one].unexplained--;
@@ -37,13 +37,13 @@ static void mark_executor_at_fault(struct reachability *r, uint32_t executor)
     for (uint32_t i = 0; i < r->count; i++) {
         struct unreachable_pair *p = &r->pairs[i];
         if (!p->explained && (p->one == executor || p->other == executor))
-            mark_pair_explained(r, p);
+            mark_unreachable_pair_explained(r, p);
     }
     assert(r->executors[executor].unexplained == 0);
 }
 
 /* Returns the executor in most unexplained pairs; of several, the one with the lowest number. */
-static uint32_t find_most_unexplained(const struct reachability *r)
+static uint32_t find_executor_most_unreachable(const struct reachability *r)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < r->count; i++) {
@@ -67,7 +67,7 @@ static void update_executors_at_fault(struct reachability *r)
         r->executors[r->pairs[i].other].unexplained++;
     }
     for (;;) {
-        uint32_t executor = find_most_unexplained(r);
+        uint32_t executor = find_executor_most_unreachable(r);
         if (r->executors[executor].unexplained < 2) break; /* a single pair may be either side */
         mark_executor_at_fault(r, executor);
     }
@@ -76,8 +76,9 @@ static void update_executors_at_fault(struct reachability *r)
             mark_executor_at_fault(r, r->pairs[i].holder);
 }
 
-static struct unreachable_pair *find_or_add_pair(struct reachability *r, uint32_t reader,
-                                                 uint32_t holder, uint64_t now_ns)
+static struct unreachable_pair *find_or_add_unreachable_pair(struct reachability *r,
+                                                             uint32_t reader, uint32_t holder,
+                                                             uint64_t now_ns)
 {
     for (uint32_t i = 0; i < r->count; i++)
         if (is_pair_of_executors(&r->pairs[i], reader, holder)) return &r->pairs[i];
@@ -94,7 +95,7 @@ enum reachability_update reachability_record_failure(struct reachability *r, uin
     assert(reader < executors && holder < executors && reader != holder);
     if (!array_reserve(&r->executors, &r->executor_capacity, executors, sizeof *r->executors))
         return REACHABILITY_FULL;
-    struct unreachable_pair *p = find_or_add_pair(r, reader, holder, now_ns);
+    struct unreachable_pair *p = find_or_add_unreachable_pair(r, reader, holder, now_ns);
     if (p == NULL) return REACHABILITY_FULL;
     /* Attempts that already ran at the first failure fail from the same outage. Only an attempt
      * that started later shows that the problem persists. */

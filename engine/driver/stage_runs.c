@@ -403,7 +403,7 @@ static void count_skipped_stages(struct driver *d)
 }
 
 /* The executor that has the cached block from which a task is computed; UINT32_MAX: none. */
-static uint32_t find_cached_block(const struct driver *d, uint32_t stage, uint32_t task)
+static uint32_t find_executor_of_cached_block(const struct driver *d, uint32_t stage, uint32_t task)
 {
     const struct action_run *a = d->action_run;
     return cached_rdds_preferred_executor(&d->cached, stage_top_rdd(a, stage),
@@ -415,7 +415,7 @@ static void prefer_cached_blocks(struct driver *d)
     const struct action_run *a = d->action_run;
     for (uint32_t i = 0; d->cached.count > 0 && d->executor_count > 1 && i < a->stage_count; i++)
         for (uint32_t t = 0; t < a->stages[i].tasks; t++) {
-            const uint32_t executor = find_cached_block(d, i, t);
+            const uint32_t executor = find_executor_of_cached_block(d, i, t);
             if (executor != UINT32_MAX) sched_set_preferred_executor(a->sched, i, t, executor);
         }
 }
@@ -463,7 +463,7 @@ static int prefer_output_locations(struct driver *d, uint32_t parent)
             uint32_t partition = stage_run_partition(a, i, t), by, attempt;
             if (partition >= o->partitions ||
                 sched_output_location(a->sched, i, t, &by, &attempt) ||
-                find_cached_block(d, i, t) != UINT32_MAX)
+                find_executor_of_cached_block(d, i, t) != UINT32_MAX)
                 continue;
             uint32_t best =
                 map_outputs_preferred_executor(o, partition, d->executor_count, scratch);
@@ -588,8 +588,8 @@ static void note_stage_plan(struct glint *g, const struct plan_stage *view, uint
 
 /* Sets step->reads to the stages that the node reads from, in memory of the stage's arena. False:
  * out of memory. */
-static bool set_step_reads(struct stage_plan *s, const struct stage_node *n,
-                           const struct glint_rdd *rdd, bool root, struct plan_step *step)
+static bool set_stages_read_by_step(struct stage_plan *s, const struct stage_node *n,
+                                    const struct glint_rdd *rdd, bool root, struct plan_step *step)
 {
     const bool shuffled = stage_node_is_shuffle(n) && !root && rdd->stage > 0;
     const bool unwritten = rdd != NULL && rdd->inputs != NULL && rdd->unsized;
@@ -617,7 +617,7 @@ static int show_stage_plan(struct glint *g, struct stage_plan *s, struct plan_st
         steps[i] = (struct plan_step){.text = arena_strdup(&g->arena, line.text),
                                       .parents = {n->parents[0], n->parents[1]}};
         fits = steps[i].text != NULL &&
-               set_step_reads(s, n, plan_find_rdd(g, n->rdd), root, &steps[i]);
+               set_stages_read_by_step(s, n, plan_find_rdd(g, n->rdd), root, &steps[i]);
     }
     if (!fits) return error_no_memory(&g->error);
     view->steps = steps;

@@ -407,8 +407,8 @@ bool job_stage_run_ms(const struct job_stage *s, double out_ms[RUN_MS_QUANTILES]
 }
 
 /* After the size limit events are missing, so counting them would give too little. */
-static uint64_t total_if_size_limited(const struct job_model *m, const char *field,
-                                      uint64_t counted)
+static uint64_t total_of_size_limited_log(const struct job_model *m, const char *field,
+                                          uint64_t counted)
 {
     const json_int_t total = json_integer_value(json_object_get(m->end, field));
     if (!m->size_limited || m->end == NULL) return counted;
@@ -429,10 +429,10 @@ struct job_totals job_model_totals(const struct job_model *m)
     }
     const uint64_t started = t.done_tasks + t.active;
     t.pending = m->end == NULL && t.tasks > started ? t.tasks - started : 0;
-    t.stages = total_if_size_limited(m, "stages", m->stage_count);
-    t.stages_skipped = total_if_size_limited(m, "stages_skipped", m->stages_skipped);
-    t.tasks = total_if_size_limited(m, "tasks", t.tasks);
-    t.retries = total_if_size_limited(m, "retries", m->retries);
+    t.stages = total_of_size_limited_log(m, "stages", m->stage_count);
+    t.stages_skipped = total_of_size_limited_log(m, "stages_skipped", m->stages_skipped);
+    t.tasks = total_of_size_limited_log(m, "tasks", t.tasks);
+    t.retries = total_of_size_limited_log(m, "retries", m->retries);
     return t;
 }
 

@@ -342,7 +342,7 @@ static int make_worker_plan(struct stage_worker *w, const struct context_config 
     return r;
 }
 
-static int send_stage(struct stage_worker *w, struct glint_error *error)
+static int send_stage_to_executor(struct stage_worker *w, struct glint_error *error)
 {
     int r = 0;
     for (uint32_t i = 0; i < w->file->broadcast_count && r == 0; i++) {
@@ -372,7 +372,7 @@ static int start_stage_executor(struct stage_worker *w, const struct context_con
                                 .run_memory = &w->run_memory};
     w->io.counters.used = COUNT_BUILT_IN;
     w->executor = executor_create(&config, error);
-    return w->executor != NULL ? send_stage(w, error) : error->code;
+    return w->executor != NULL ? send_stage_to_executor(w, error) : error->code;
 }
 
 int stage_worker_open(struct stage_worker *w, struct env *env, const struct stage_file *file,
@@ -442,8 +442,9 @@ static struct message *run_task(struct stage_worker *w, uint32_t task, struct gl
 }
 
 /* A line is the number of a task, and for people what it reads: TASK TAB TEXT. */
-static int parse_split(struct stage_worker *w, const struct line_input *in, struct glint_slice line,
-                       uint32_t *out, struct glint_error *error)
+static int parse_task_number_of_line(struct stage_worker *w, const struct line_input *in,
+                                     struct glint_slice line, uint32_t *out,
+                                     struct glint_error *error)
 {
     const uint8_t *tab = memchr(line.data, '\t', line.size);
     struct glint_slice key = line;
@@ -571,7 +572,7 @@ int stage_worker_map(struct stage_worker *w, struct line_input *in, struct glint
     int r;
     while ((r = line_input_next(in, &line, error)) > 0) {
         uint32_t task = 0;
-        if (parse_split(w, in, line, &task, error) != 0) return error->code;
+        if (parse_task_number_of_line(w, in, line, &task, error) != 0) return error->code;
         if (w->done[task])
             return line_input_fail(in, "pass each line of glint stage splits once", error,
                                    "the split %u.%u is there twice", w->number, task);

@@ -23,7 +23,7 @@ static bool parse_type_number(const char **at, int32_t min, int32_t max, int32_t
     return true;
 }
 
-static bool parse_unit(char letter, enum arrow_unit *out)
+static bool parse_time_unit(char letter, enum arrow_unit *out)
 {
     static const char letters[] = "smun";
     const char *found = letter != '\0' ? strchr(letters, letter) : NULL;
@@ -32,7 +32,7 @@ static bool parse_unit(char letter, enum arrow_unit *out)
 }
 
 /* The formats without parameters. */
-static bool parse_plain(const char *format, struct arrow_field *out)
+static bool parse_format_without_parameters(const char *format, struct arrow_field *out)
 {
     static const struct {
         const char *format;
@@ -58,7 +58,7 @@ static bool parse_plain(const char *format, struct arrow_field *out)
 static bool parse_time_type(const char *format, struct arrow_field *out)
 {
     const char kind = format[1], unit = kind != '\0' ? format[2] : '\0';
-    if (!parse_unit(unit, &out->unit)) return false;
+    if (!parse_time_unit(unit, &out->unit)) return false;
     if (kind == 's' && format[3] == ':') {
         out->type = ARROW_TIMESTAMP;
         out->zoned = format[4] != '\0';
@@ -72,7 +72,7 @@ static bool parse_time_type(const char *format, struct arrow_field *out)
 }
 
 /* d:precision,scale or d:precision,scale,bits */
-static bool parse_decimal(const char *format, struct arrow_field *out)
+static bool parse_decimal_format(const char *format, struct arrow_field *out)
 {
     const char *at = format + 2;
     int32_t precision, bits = 128;
@@ -88,9 +88,9 @@ static bool parse_decimal(const char *format, struct arrow_field *out)
 static bool parse_format(const char *format, struct arrow_field *out)
 {
     int32_t width;
-    if (parse_plain(format, out)) return true;
+    if (parse_format_without_parameters(format, out)) return true;
     if (format[0] == 't') return parse_time_type(format, out);
-    if (format[0] == 'd') return parse_decimal(format, out);
+    if (format[0] == 'd') return parse_decimal_format(format, out);
     const bool list = strncmp(format, "+w:", 3) == 0;
     const char *at = format + 2 + list;
     if ((!list && strncmp(format, "w:", 2) != 0) || !parse_type_number(&at, 0, INT32_MAX, &width))
@@ -101,7 +101,7 @@ static bool parse_format(const char *format, struct arrow_field *out)
 }
 
 /* The number of children that the type has; -1: any. */
-static int64_t children_of(enum arrow_type type)
+static int64_t child_count_of_type(enum arrow_type type)
 {
     switch (type) {
     case ARROW_STRUCT: return -1;
@@ -114,20 +114,20 @@ static int64_t children_of(enum arrow_type type)
     }
 }
 
-static bool is_index(enum arrow_type type)
+static bool is_index_type(enum arrow_type type)
 {
     return type >= ARROW_I8 && type <= ARROW_U64;
 }
 
 #define OUT_OF_MEMORY "out of memory"
 
-static const char *read_field(const struct ArrowSchema *s, struct arena *arena, unsigned depth,
-                              struct arrow_field *out);
+static const char *read_schema_field(const struct ArrowSchema *s, struct arena *arena,
+                                     unsigned depth, struct arrow_field *out);
 
-static const char *read_children(const struct ArrowSchema *s, struct arena *arena, unsigned depth,
-                                 struct arrow_field *out)
+static const char *read_child_fields(const struct ArrowSchema *s, struct arena *arena,
+                                     unsigned depth, struct arrow_field *out)
 {
-    const int64_t want = children_of(out->type);
+    const int64_t want = child_count_of_type(out->type);
     if (s->n_children < 0 || s->n_children > ARROW_FIELDS_MAX ||
         (want >= 0 && s->n_children != want))
         return "a type has another number of parts than it must have";
@@ -137,9 +137,9 @@ static const char *read_children(const struct ArrowSchema *s, struct arena *aren
     out->children = children;
     out->child_count = (uint32_t)s->n_children;
     for (uint32_t i = 0; i < out->child_count; i++) {
-        const char *problem = s->children[i] == NULL
-                                  ? "a part of a type is missing"
-                                  : read_field(s->children[i], arena, depth + 1, &children[i]);
+        const char *problem = s->children[i] == NULL ? "a part of a type is missing"
+                                                     : read_schema_field(s->children[i], arena,
+                                                                         depth + 1, &children[i]);
         if (problem != NULL) return problem;
     }
     if (out->type == ARROW_MAP &&
@@ -164,8 +164,8 @@ static const char *unreadable_type(const char *format, const char *name, struct 
                         format);
 }
 
-static const char *read_field(const struct ArrowSchema *s, struct arena *arena, unsigned depth,
-                              struct arrow_field *out)
+static const char *read_schema_field(const struct ArrowSchema *s, struct arena *arena,
+                                     unsigned depth, struct arrow_field *out)
 {
     if (s->format == NULL) return "a type has no format";
     *out = (struct arrow_field){
@@ -179,25 +179,26 @@ static const char *read_field(const struct ArrowSchema *s, struct arena *arena, 
         const char *problem = unreadable_type(s->format, out->name, arena);
         return problem != NULL ? problem : OUT_OF_MEMORY;
     }
-    const char *problem = read_children(s, arena, depth, out);
+    const char *problem = read_child_fields(s, arena, depth, out);
     if (problem != NULL || s->dictionary == NULL) return problem;
-    if (!is_index(out->type)) return "the indexes of a dictionary are no integers";
+    if (!is_index_type(out->type)) return "the indexes of a dictionary are no integers";
     struct arrow_field *values = arena_alloc(arena, sizeof *values);
     if (values == NULL) return OUT_OF_MEMORY;
     out->dictionary = values;
-    return read_field(s->dictionary, arena, depth + 1, values);
+    return read_schema_field(s->dictionary, arena, depth + 1, values);
 }
 
 const char *arrow_field_read(const struct ArrowSchema *schema, struct arena *arena,
                              struct arrow_field *out)
 {
-    return read_field(schema, arena, 0, out);
+    return read_schema_field(schema, arena, 0, out);
 }
 
-static const char *read_column(const struct ArrowSchema *s, struct arena *arena,
-                               struct arrow_field *out)
+static const char *read_column_field(const struct ArrowSchema *s, struct arena *arena,
+                                     struct arrow_field *out)
 {
-    const char *problem = s == NULL ? "a part of a type is missing" : read_field(s, arena, 1, out);
+    const char *problem =
+        s == NULL ? "a part of a type is missing" : read_schema_field(s, arena, 1, out);
     if (problem == NULL || strcmp(problem, OUT_OF_MEMORY) == 0) return problem;
     const char *name = arena_strdup(arena, s != NULL && s->name != NULL ? s->name : "");
     *out =
@@ -220,7 +221,7 @@ const char *arrow_table_read(const struct ArrowSchema *schema, struct arena *are
                                 .children = children,
                                 .child_count = (uint32_t)n};
     for (uint32_t i = 0; i < out->child_count; i++) {
-        const char *problem = read_column(schema->children[i], arena, &children[i]);
+        const char *problem = read_column_field(schema->children[i], arena, &children[i]);
         if (problem != NULL) return problem;
     }
     return NULL;
@@ -286,7 +287,7 @@ uint64_t arrow_value_bits(const struct arrow_field *f)
     }
 }
 
-const struct arrow_field *arrow_values(const struct arrow_field *f)
+const struct arrow_field *arrow_value_field(const struct arrow_field *f)
 {
     while (f->dictionary != NULL || f->type == ARROW_RUN_END)
         f = f->dictionary != NULL ? f->dictionary : &f->children[1];
@@ -346,7 +347,7 @@ static int64_t load_integer(enum arrow_type type, const void *data, int64_t i)
     }
 }
 
-static bool is_valid(const struct ArrowArray *a, int64_t row)
+static bool is_row_valid(const struct ArrowArray *a, int64_t row)
 {
     assert(row >= 0 && row < a->length);
     const uint8_t *bits = a->n_buffers > 0 ? a->buffers[0] : NULL;
@@ -356,14 +357,14 @@ static bool is_valid(const struct ArrowArray *a, int64_t row)
 
 static const char *check_dictionary(const struct arrow_field *f, const struct ArrowArray *a)
 {
-    assert(f->dictionary != NULL && is_index(f->type));
+    assert(f->dictionary != NULL && is_index_type(f->type));
     if (a->dictionary == NULL) return "an array has no dictionary";
     const char *problem = arrow_array_check(f->dictionary, a->dictionary);
     if (problem != NULL) return problem;
     const int64_t size = a->dictionary->length;
     for (int64_t i = 0; i < a->length; i++) {
         const int64_t index = load_integer(f->type, a->buffers[1], a->offset + i);
-        if ((index < 0 || index >= size) && is_valid(a, i))
+        if ((index < 0 || index >= size) && is_row_valid(a, i))
             return "an index is outside of its dictionary";
     }
     return NULL;
@@ -444,7 +445,7 @@ const char *arrow_array_check(const struct arrow_field *f, const struct ArrowArr
 /* ---- Values */
 
 /* The run that the row belongs to. */
-static int64_t run_of(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
+static int64_t find_run_of_row(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
     assert(f->type == ARROW_RUN_END && row >= 0 && row < a->length);
     const struct ArrowArray *ends = a->children[0];
@@ -466,21 +467,22 @@ bool arrow_is_null(const struct arrow_field *f, const struct ArrowArray *a, int6
     assert(row >= 0 && row < a->length);
     if (f->type == ARROW_NULL) return true;
     if (f->type == ARROW_RUN_END)
-        return arrow_is_null(&f->children[1], a->children[1], run_of(f, a, row));
-    if (!is_valid(a, row)) return true;
+        return arrow_is_null(&f->children[1], a->children[1], find_run_of_row(f, a, row));
+    if (!is_row_valid(a, row)) return true;
     if (f->dictionary == NULL) return false;
     return arrow_is_null(f->dictionary, a->dictionary,
                          load_integer(f->type, a->buffers[1], a->offset + row));
 }
 
 /* Follows indexes of dictionaries, and runs, to the value of a row. */
-static void follow_to_value(const struct arrow_field **f, const struct ArrowArray **a, int64_t *row)
+static void resolve_dictionaries_and_runs(const struct arrow_field **f, const struct ArrowArray **a,
+                                          int64_t *row)
 {
     assert(*row >= 0 && *row < (*a)->length);
     while ((*f)->dictionary != NULL || (*f)->type == ARROW_RUN_END) {
         const bool indexed = (*f)->dictionary != NULL;
         *row = indexed ? load_integer((*f)->type, (*a)->buffers[1], (*a)->offset + *row)
-                       : run_of(*f, *a, *row);
+                       : find_run_of_row(*f, *a, *row);
         *a = indexed ? (*a)->dictionary : (*a)->children[1];
         *f = indexed ? (*f)->dictionary : &(*f)->children[1];
     }
@@ -488,14 +490,14 @@ static void follow_to_value(const struct arrow_field **f, const struct ArrowArra
 
 bool arrow_is_bytes(const struct arrow_field *f)
 {
-    const enum arrow_type type = arrow_values(f)->type;
+    const enum arrow_type type = arrow_value_field(f)->type;
     return type >= ARROW_UTF8 && type <= ARROW_FIXED_BINARY;
 }
 
 struct glint_slice arrow_bytes(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
     assert(arrow_is_bytes(f));
-    follow_to_value(&f, &a, &row);
+    resolve_dictionaries_and_runs(&f, &a, &row);
     const int64_t at = a->offset + row;
     if (f->type == ARROW_FIXED_BINARY)
         return (struct glint_slice){(const uint8_t *)a->buffers[1] + at * f->width, f->width};
@@ -515,20 +517,20 @@ struct glint_slice arrow_bytes(const struct arrow_field *f, const struct ArrowAr
 
 bool arrow_is_i64(const struct arrow_field *f)
 {
-    const enum arrow_type type = arrow_values(f)->type;
+    const enum arrow_type type = arrow_value_field(f)->type;
     return type >= ARROW_I8 && type <= ARROW_I64;
 }
 
 int64_t arrow_i64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
     assert(arrow_is_i64(f));
-    follow_to_value(&f, &a, &row);
+    resolve_dictionaries_and_runs(&f, &a, &row);
     return load_integer(f->type, a->buffers[1], a->offset + row);
 }
 
 bool arrow_is_f64(const struct arrow_field *f)
 {
-    const enum arrow_type type = arrow_values(f)->type;
+    const enum arrow_type type = arrow_value_field(f)->type;
     return type >= ARROW_F16 && type <= ARROW_F64;
 }
 
@@ -553,7 +555,7 @@ static double half_to_double(uint16_t half)
 double arrow_f64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
     assert(arrow_is_f64(f));
-    follow_to_value(&f, &a, &row);
+    resolve_dictionaries_and_runs(&f, &a, &row);
     const int64_t at = a->offset + row;
     if (f->type == ARROW_F64) return ((const double *)a->buffers[1])[at];
     if (f->type == ARROW_F32) return (double)((const float *)a->buffers[1])[at];
@@ -566,7 +568,7 @@ double arrow_f64(const struct arrow_field *f, const struct ArrowArray *a, int64_
 
 /* Two's complement, little-endian, as decimal digits. */
 #define DECIMAL_WORDS 8
-static size_t put_decimal(char *text, const uint8_t *bytes, uint32_t width, int32_t scale)
+static size_t format_arrow_decimal(char *text, const uint8_t *bytes, uint32_t width, int32_t scale)
 {
     assert(width <= sizeof(uint32_t[DECIMAL_WORDS]) && scale <= 76);
     uint32_t words[DECIMAL_WORDS];
@@ -607,7 +609,7 @@ static size_t put_decimal(char *text, const uint8_t *bytes, uint32_t width, int3
 
 /* Days since 1970 to a date of the proleptic Gregorian calendar; years beyond 9999 have a sign, as
  * ISO 8601 says. */
-static size_t put_date(char *text, int64_t days)
+static size_t format_arrow_date(char *text, int64_t days)
 {
     const int64_t shifted = days + 719468; /* from 0000-03-01 */
     const int64_t era = (shifted >= 0 ? shifted : shifted - 146096) / 146097;
@@ -644,7 +646,7 @@ static int64_t units_per_second(enum arrow_unit unit)
 }
 
 /* Units since midnight; fractions of a second only if there are any. */
-static size_t put_time(char *text, int64_t units, enum arrow_unit unit)
+static size_t format_arrow_time(char *text, int64_t units, enum arrow_unit unit)
 {
     assert(units >= 0);
     const int64_t per_second = units_per_second(unit), seconds = units / per_second;
@@ -662,7 +664,7 @@ static size_t put_time(char *text, int64_t units, enum arrow_unit unit)
     return 9 + (size_t)digits;
 }
 
-static size_t put_timestamp(char *text, int64_t units, enum arrow_unit unit, bool zoned)
+static size_t format_arrow_timestamp(char *text, int64_t units, enum arrow_unit unit, bool zoned)
 {
     const int64_t per_day = units_per_second(unit) * 86400;
     int64_t days = units / per_day, rest = units % per_day;
@@ -670,51 +672,53 @@ static size_t put_timestamp(char *text, int64_t units, enum arrow_unit unit, boo
         rest += per_day;
         days--;
     }
-    size_t n = put_date(text, days);
+    size_t n = format_arrow_date(text, days);
     text[n++] = 'T';
-    n += put_time(text + n, rest, unit);
+    n += format_arrow_time(text + n, rest, unit);
     if (zoned) text[n++] = 'Z';
     return n;
 }
 
-static size_t put_duration_or_time(char *text, const struct arrow_field *f, int64_t value)
+static size_t format_arrow_duration_or_time(char *text, const struct arrow_field *f, int64_t value)
 {
     const bool in_day = value >= 0 && value < units_per_second(f->unit) * 86400;
     if (f->type == ARROW_DURATION || !in_day) return text_format_i64(text, value);
-    return put_time(text, value, f->unit);
+    return format_arrow_time(text, value, f->unit);
 }
 
-static size_t put_bool(char *text, bool value)
+static size_t format_arrow_bool(char *text, bool value)
 {
     memcpy(text, value ? "true" : "false", 5);
     return value ? 4 : 5;
 }
 
-size_t arrow_put_number(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
-                        char *text)
+size_t arrow_format_number(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
+                           char *text)
 {
     static_assert(ARROW_NUMBER_TEXT_MAX >= TEXT_NUMBER_MAX, "a number with its NUL");
     const void *data = a->buffers[1];
     const int64_t at = a->offset + row;
     assert(f->type > ARROW_NULL && f->type <= ARROW_DURATION && f->dictionary == NULL);
     switch (f->type) {
-    case ARROW_BOOL: return put_bool(text, (((const uint8_t *)data)[at / 8] >> at % 8 & 1) != 0);
+    case ARROW_BOOL:
+        return format_arrow_bool(text, (((const uint8_t *)data)[at / 8] >> at % 8 & 1) != 0);
     case ARROW_U64: return text_format_u64(text, ((const uint64_t *)data)[at]);
     case ARROW_F16: return text_format_f16(text, arrow_f64(f, a, row));
     case ARROW_F32: return text_format_f32(text, ((const float *)data)[at]);
     case ARROW_F64: return text_format_f64(text, ((const double *)data)[at]);
     case ARROW_DECIMAL:
-        return put_decimal(text, (const uint8_t *)data + at * f->width, f->width, f->scale);
-    case ARROW_DATE32: return put_date(text, ((const int32_t *)data)[at]);
+        return format_arrow_decimal(text, (const uint8_t *)data + at * f->width, f->width,
+                                    f->scale);
+    case ARROW_DATE32: return format_arrow_date(text, ((const int32_t *)data)[at]);
     case ARROW_DATE64: {
         const int64_t ms = ((const int64_t *)data)[at], day = 86400000;
-        return put_date(text, ms / day - (ms % day < 0));
+        return format_arrow_date(text, ms / day - (ms % day < 0));
     }
     case ARROW_TIMESTAMP:
-        return put_timestamp(text, ((const int64_t *)data)[at], f->unit, f->zoned);
-    case ARROW_TIME32: return put_duration_or_time(text, f, ((const int32_t *)data)[at]);
+        return format_arrow_timestamp(text, ((const int64_t *)data)[at], f->unit, f->zoned);
+    case ARROW_TIME32: return format_arrow_duration_or_time(text, f, ((const int32_t *)data)[at]);
     case ARROW_TIME64:
-    case ARROW_DURATION: return put_duration_or_time(text, f, ((const int64_t *)data)[at]);
+    case ARROW_DURATION: return format_arrow_duration_or_time(text, f, ((const int64_t *)data)[at]);
     default: return text_format_i64(text, load_integer(f->type, data, at));
     }
 }
@@ -723,7 +727,7 @@ static bool append_number(const struct arrow_field *f, const struct ArrowArray *
                           struct buffer *out)
 {
     if (!buffer_reserve(out, ARROW_NUMBER_TEXT_MAX)) return false;
-    out->size += arrow_put_number(f, a, row, (char *)out->data + out->size);
+    out->size += arrow_format_number(f, a, row, (char *)out->data + out->size);
     return true;
 }
 
@@ -773,7 +777,7 @@ static bool append_json(const struct arrow_field *f, const struct ArrowArray *a,
                         struct buffer *out)
 {
     if (arrow_is_null(f, a, row)) return buffer_append(out, "null", 4);
-    follow_to_value(&f, &a, &row);
+    resolve_dictionaries_and_runs(&f, &a, &row);
     if (f->type == ARROW_STRUCT) return append_json_struct(f, a, row, out);
     if (f->child_count > 0) return append_json_list(f, a, row, out);
     if (arrow_is_bytes(f)) {
@@ -791,7 +795,7 @@ bool arrow_append_text(const struct arrow_field *f, const struct ArrowArray *a, 
                        struct buffer *out)
 {
     assert(!arrow_is_null(f, a, row));
-    follow_to_value(&f, &a, &row);
+    resolve_dictionaries_and_runs(&f, &a, &row);
     if (f->child_count > 0 || f->type == ARROW_STRUCT) return append_json(f, a, row, out);
     if (!arrow_is_bytes(f)) return append_number(f, a, row, out);
     const struct glint_slice bytes = arrow_bytes(f, a, row);

@@ -90,7 +90,7 @@ int64_t arrow_buffer_count(enum arrow_type type);
 /* Bits of a value in the second buffer; 0: it has no values of one size. */
 uint64_t arrow_value_bits(const struct arrow_field *field);
 /* The field of the values, where `field` has indexes of a dictionary, or runs; else itself. */
-const struct arrow_field *arrow_values(const struct arrow_field *field);
+const struct arrow_field *arrow_value_field(const struct arrow_field *field);
 
 /* The same of a struct whose fields are columns. One that cannot be read gets a `problem`. */
 const char *arrow_table_read(const struct ArrowSchema *schema, struct arena *arena,
@@ -118,8 +118,8 @@ double arrow_f64(const struct arrow_field *field, const struct ArrowArray *array
 
 /* Writes the text that arrow_append_text appends, of a value of a type from BOOL to DURATION,
  * without a dictionary. `text` has ARROW_NUMBER_TEXT_MAX bytes. Returns the size. */
-size_t arrow_put_number(const struct arrow_field *field, const struct ArrowArray *array,
-                        int64_t row, char *text);
+size_t arrow_format_number(const struct arrow_field *field, const struct ArrowArray *array,
+                           int64_t row, char *text);
 /* Appends the text of a value that is not null: integers and decimals in decimal, a float as the
  * shortest text that parses to it, true and false, dates and times by ISO 8601 (a timestamp of a
  * time zone in UTC, with Z), a duration as its number of units, text and bytes as they are, lists,

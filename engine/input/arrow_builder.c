@@ -54,7 +54,7 @@ const char *arrow_built_format(const struct arrow_field *f)
 
 /* Two's complement of 256 bits from up to 76 digits, which fit. Returns false if there are other
  * bytes, or more digits. */
-static bool put_wide_digits(const uint8_t *p, uint64_t size, bool negative, uint8_t *out)
+static bool parse_256_bit_integer(const uint8_t *p, uint64_t size, bool negative, uint8_t *out)
 {
     uint32_t words[8] = {0};
     assert(size <= 96);
@@ -80,7 +80,7 @@ static bool put_wide_digits(const uint8_t *p, uint64_t size, bool negative, uint
 }
 
 /* Reads up to 38 digits. Returns false if there are other bytes, or more digits. */
-static bool parse_digits(const uint8_t *p, uint64_t size, unsigned __int128 *out)
+static bool parse_128_bit_integer(const uint8_t *p, uint64_t size, unsigned __int128 *out)
 {
     uint64_t first = 0, i = 0;
     if (size == 0 || size > 38) return false;
@@ -105,15 +105,15 @@ static bool cut_sign(struct glint_slice *text)
 }
 
 /* Puts a value within the type's range, of `size` bytes. */
-static const char *put_integer(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
-                               uint32_t size)
+static const char *parse_arrow_integer(const struct arrow_field *f, struct glint_slice text,
+                                       uint8_t *out, uint32_t size)
 {
     static const char out_of_range[] = "it is out of the range of its column's type";
     const bool is_signed = f->type == ARROW_DURATION || (f->type - ARROW_I8) % 2 == 0;
     const bool negative = cut_sign(&text);
     unsigned __int128 wide;
     assert(size > 0 && size <= 8);
-    if (!parse_digits(text.data, text.size, &wide)) return "it is not an integer";
+    if (!parse_128_bit_integer(text.data, text.size, &wide)) return "it is not an integer";
     const uint64_t magnitude = (uint64_t)wide;
     if (magnitude != wide || (negative && !is_signed && magnitude > 0)) return out_of_range;
     const uint64_t most =
@@ -138,7 +138,8 @@ static uint16_t half_of_double(double value)
     return (uint16_t)(sign | (uint16_t)((exponent + 15) * 1024 + (int)fraction));
 }
 
-static const char *put_float(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
+static const char *parse_arrow_float(const struct arrow_field *f, struct glint_slice text,
+                                     uint8_t *out)
 {
     double value;
     if (!text_parse_f64(text.data, text.size, &value) &&
@@ -157,7 +158,8 @@ static const char *put_float(const struct arrow_field *f, struct glint_slice tex
     return NULL;
 }
 
-static const char *put_decimal(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
+static const char *parse_arrow_decimal(const struct arrow_field *f, struct glint_slice text,
+                                       uint8_t *out)
 {
     assert(f->width <= 32 && f->scale >= 0);
     static const char too_many[] = "it has more digits than its column's type";
@@ -178,8 +180,9 @@ static const char *put_decimal(const struct arrow_field *f, struct glint_slice t
     if (fraction > 0) memcpy(digits + whole, point + 1, fraction);
     memset(digits + whole + fraction, '0', scale - fraction);
     if (f->width > 16)
-        return put_wide_digits(digits + zero, whole - zero + scale, negative, out) ? NULL : other;
-    if (!parse_digits(digits + zero, whole - zero + scale, &value)) return other;
+        return parse_256_bit_integer(digits + zero, whole - zero + scale, negative, out) ? NULL
+                                                                                         : other;
+    if (!parse_128_bit_integer(digits + zero, whole - zero + scale, &value)) return other;
     const unsigned __int128 half = (unsigned __int128)1 << (8 * f->width - 1);
     if (value > half - !negative) return too_many;
     if (negative) value = -value;
@@ -190,7 +193,7 @@ static const char *put_decimal(const struct arrow_field *f, struct glint_slice t
 /* ---- Times */
 
 /* Reads `count` digits at *at. */
-static bool take_digits(struct glint_slice text, uint64_t *at, uint32_t count, int64_t *out)
+static bool parse_digits_at(struct glint_slice text, uint64_t *at, uint32_t count, int64_t *out)
 {
     *out = 0;
     if (text.size - *at < count) return false;
@@ -201,7 +204,7 @@ static bool take_digits(struct glint_slice text, uint64_t *at, uint32_t count, i
     return true;
 }
 
-static bool take_byte(struct glint_slice text, uint64_t *at, char byte)
+static bool skip_byte_if_next(struct glint_slice text, uint64_t *at, char byte)
 {
     if (*at >= text.size || text.data[*at] != (uint8_t)byte) return false;
     (*at)++;
@@ -209,18 +212,19 @@ static bool take_byte(struct glint_slice text, uint64_t *at, char byte)
 }
 
 /* YYYY-MM-DD, or with a sign and more digits of the year, to days since 1970. */
-static bool take_date(struct glint_slice text, uint64_t *at, int64_t *out_days)
+static bool parse_date_at(struct glint_slice text, uint64_t *at, int64_t *out_days)
 {
     static const uint8_t lengths[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    const bool minus = take_byte(text, at, '-'), sign = minus || take_byte(text, at, '+');
+    const bool minus = skip_byte_if_next(text, at, '-'),
+               sign = minus || skip_byte_if_next(text, at, '+');
     uint32_t year_digits = 4;
     int64_t year, month, day;
     while (sign && year_digits < 9 && *at + year_digits < text.size &&
            text.data[*at + year_digits] != '-')
         year_digits++;
-    if (!take_digits(text, at, year_digits, &year) || !take_byte(text, at, '-') ||
-        !take_digits(text, at, 2, &month) || !take_byte(text, at, '-') ||
-        !take_digits(text, at, 2, &day) || month < 1 || month > 12 || day < 1 ||
+    if (!parse_digits_at(text, at, year_digits, &year) || !skip_byte_if_next(text, at, '-') ||
+        !parse_digits_at(text, at, 2, &month) || !skip_byte_if_next(text, at, '-') ||
+        !parse_digits_at(text, at, 2, &day) || month < 1 || month > 12 || day < 1 ||
         day > lengths[month - 1])
         return false;
     if (minus) year = -year;
@@ -236,16 +240,16 @@ static bool take_date(struct glint_slice text, uint64_t *at, int64_t *out_days)
 }
 
 /* HH:MM:SS with a fraction of at most the unit's digits. */
-static bool take_time(struct glint_slice text, uint64_t *at, enum arrow_unit unit,
-                      int64_t *out_units)
+static bool parse_time_at(struct glint_slice text, uint64_t *at, enum arrow_unit unit,
+                          int64_t *out_units)
 {
     int64_t hour, minute, second, units;
-    if (!take_digits(text, at, 2, &hour) || !take_byte(text, at, ':') ||
-        !take_digits(text, at, 2, &minute) || !take_byte(text, at, ':') ||
-        !take_digits(text, at, 2, &second) || hour > 23 || minute > 59 || second > 59)
+    if (!parse_digits_at(text, at, 2, &hour) || !skip_byte_if_next(text, at, ':') ||
+        !parse_digits_at(text, at, 2, &minute) || !skip_byte_if_next(text, at, ':') ||
+        !parse_digits_at(text, at, 2, &second) || hour > 23 || minute > 59 || second > 59)
         return false;
     units = hour * 3600 + minute * 60 + second;
-    const bool fraction = take_byte(text, at, '.');
+    const bool fraction = skip_byte_if_next(text, at, '.');
     int digits = 0;
     for (; digits < (int)unit; digits++) {
         const bool more =
@@ -257,41 +261,42 @@ static bool take_time(struct glint_slice text, uint64_t *at, enum arrow_unit uni
 }
 
 /* Days, or milliseconds of whole days. */
-static const char *put_date(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
-                            uint32_t size)
+static const char *parse_arrow_date(const struct arrow_field *f, struct glint_slice text,
+                                    uint8_t *out, uint32_t size)
 {
     int64_t days;
     uint64_t at = 0;
-    const bool right = take_date(text, &at, &days) && at == text.size;
+    const bool right = parse_date_at(text, &at, &days) && at == text.size;
     const bool small = f->type == ARROW_DATE32;
     if (!right || (small && days != (int32_t)days)) return "it is not a date, such as 2026-01-31";
     if (!small && __builtin_mul_overflow(days, (int64_t)86400000, &days))
         return "it is out of the range of its column's type";
-    memcpy(out, &days, size); /* as put_integer */
+    memcpy(out, &days, size); /* as parse_arrow_integer */
     return NULL;
 }
 
-static const char *put_time(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
-                            uint32_t size)
+static const char *parse_arrow_time(const struct arrow_field *f, struct glint_slice text,
+                                    uint8_t *out, uint32_t size)
 {
     int64_t units;
     uint64_t at = 0;
-    if (!take_time(text, &at, f->unit, &units) || at != text.size)
+    if (!parse_time_at(text, &at, f->unit, &units) || at != text.size)
         return "it is not a time, such as 12:00:00";
     assert(f->type == ARROW_TIME64 || (int32_t)units == units);
-    memcpy(out, &units, size); /* as put_integer */
+    memcpy(out, &units, size); /* as parse_arrow_integer */
     return NULL;
 }
 
-static const char *put_timestamp(const struct arrow_field *f, struct glint_slice text, uint8_t *out)
+static const char *parse_arrow_timestamp(const struct arrow_field *f, struct glint_slice text,
+                                         uint8_t *out)
 {
     int64_t days, units, per_day = 86400;
     uint64_t at = 0;
     for (int i = 0; i < (int)f->unit; i++) per_day *= 10;
-    const bool right = take_date(text, &at, &days) &&
-                       (take_byte(text, &at, 'T') || take_byte(text, &at, ' ')) &&
-                       take_time(text, &at, f->unit, &units) &&
-                       (!f->zoned || take_byte(text, &at, 'Z')) && at == text.size;
+    const bool right = parse_date_at(text, &at, &days) &&
+                       (skip_byte_if_next(text, &at, 'T') || skip_byte_if_next(text, &at, ' ')) &&
+                       parse_time_at(text, &at, f->unit, &units) &&
+                       (!f->zoned || skip_byte_if_next(text, &at, 'Z')) && at == text.size;
     if (!right) return "it is not a time, such as 2026-01-31T12:00:00";
     const __int128 exact = (__int128)days * per_day + units;
     const int64_t value = (int64_t)exact;
@@ -305,24 +310,24 @@ static const char *put_timestamp(const struct arrow_field *f, struct glint_slice
 static const char not_a_bool[] = "it is neither true nor false";
 
 /* Writes `size` bytes. */
-static const char *parse_value(const struct arrow_field *f, struct glint_slice text, uint8_t *out,
-                               uint32_t size)
+static const char *parse_fixed_size_value(const struct arrow_field *f, struct glint_slice text,
+                                          uint8_t *out, uint32_t size)
 {
     switch (f->type) {
     case ARROW_F16:
     case ARROW_F32:
-    case ARROW_F64: return put_float(f, text, out);
-    case ARROW_DECIMAL: return put_decimal(f, text, out);
+    case ARROW_F64: return parse_arrow_float(f, text, out);
+    case ARROW_DECIMAL: return parse_arrow_decimal(f, text, out);
     case ARROW_DATE32:
-    case ARROW_DATE64: return put_date(f, text, out, size);
+    case ARROW_DATE64: return parse_arrow_date(f, text, out, size);
     case ARROW_TIME32:
-    case ARROW_TIME64: return put_time(f, text, out, size);
-    case ARROW_TIMESTAMP: return put_timestamp(f, text, out);
+    case ARROW_TIME64: return parse_arrow_time(f, text, out, size);
+    case ARROW_TIMESTAMP: return parse_arrow_timestamp(f, text, out);
     case ARROW_FIXED_BINARY:
         if (text.size != f->width) return "it has not as many bytes as its column's type";
         if (text.size > 0) memcpy(out, text.data, text.size);
         return NULL;
-    default: return put_integer(f, text, out, size);
+    default: return parse_arrow_integer(f, text, out, size);
     }
 }
 
@@ -337,14 +342,14 @@ const char *arrow_value_parse(const struct arrow_field *f, struct glint_slice te
     bool yes;
     assert(arrow_can_build(f) && arrow_value_bits(f) > 0);
     if (f->type != ARROW_BOOL)
-        return parse_value(f, text, out, (uint32_t)(arrow_value_bits(f) / 8));
+        return parse_fixed_size_value(f, text, out, (uint32_t)(arrow_value_bits(f) / 8));
     if (!parse_bool(text, &yes)) return not_a_bool;
     *out = yes;
     return NULL;
 }
 
 /* Sets bit `row` of a bitmap that has all rows before. */
-static bool append_bit(struct buffer *bits, int64_t row, bool set)
+static bool append_bitmap_bit(struct buffer *bits, int64_t row, bool set)
 {
     assert(bits->size == (uint64_t)(row + 7) / 8);
     const uint8_t zero = 0;
@@ -365,7 +370,7 @@ static bool append_validity(struct arrow_builder *b, bool valid)
         if (b->rows % 8 != 0) b->validity.data[size - 1] = (uint8_t)((1 << b->rows % 8) - 1);
         b->validity.size = size;
     }
-    if (!append_bit(&b->validity, b->rows, valid)) return false;
+    if (!append_bitmap_bit(&b->validity, b->rows, valid)) return false;
     b->nulls += !valid;
     return true;
 }
@@ -374,12 +379,12 @@ static const char *append_bool(struct arrow_builder *b, struct glint_slice text,
 {
     bool yes = false;
     if (text.data != NULL && !parse_bool(text, &yes)) return not_a_bool;
-    *no_memory = !append_bit(&b->values, b->rows, yes);
+    *no_memory = !append_bitmap_bit(&b->values, b->rows, yes);
     return NULL;
 }
 
 /* Offsets have 64 bits for large types, else 32. There is room for one. */
-static void put_offset(struct arrow_builder *b, uint64_t offset)
+static void write_reserved_offset(struct arrow_builder *b, uint64_t offset)
 {
     const uint32_t small = (uint32_t)offset;
     const uint32_t size = arrow_has_large_offsets(b->field->type) ? sizeof offset : sizeof small;
@@ -397,12 +402,12 @@ static bool append_offset(struct arrow_builder *b, uint64_t offset)
     assert((b->rows == 0) == (b->offsets.size == 0));
     if (b->rows == 0 && !buffer_reserve(&b->offsets, b->expected_offsets)) return false;
     if (!buffer_reserve(&b->offsets, 2 * sizeof offset)) return false;
-    if (b->rows == 0) put_offset(b, 0);
-    put_offset(b, offset);
+    if (b->rows == 0) write_reserved_offset(b, 0);
+    write_reserved_offset(b, offset);
     return true;
 }
 
-static bool reserve_values(struct arrow_builder *b, uint64_t size)
+static bool reserve_value_bytes(struct arrow_builder *b, uint64_t size)
 {
     if (b->values.size == 0 && !buffer_reserve(&b->values, b->expected_values)) return false;
     return buffer_reserve(&b->values, size);
@@ -412,29 +417,32 @@ static const char too_many_values[] = "a column has too many values";
 
 static const char not_utf8[] = "a text is not UTF-8, as a string has to be";
 
-static const char *append_bytes(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
+static const char *append_variable_size_value(struct arrow_builder *b, struct glint_slice text,
+                                              bool *no_memory)
 {
     if (b->values.size + text.size > INT32_MAX) return "a column has too many bytes";
     if (arrow_has_utf8(b->field->type) && !utf8_is_valid(text.data, text.size)) return not_utf8;
-    *no_memory = !reserve_values(b, text.size) || !append_offset(b, b->values.size + text.size);
+    *no_memory =
+        !reserve_value_bytes(b, text.size) || !append_offset(b, b->values.size + text.size);
     if (*no_memory) return NULL;
     if (text.size > 0) memcpy(b->values.data + b->values.size, text.data, text.size);
     b->values.size += text.size;
     return NULL;
 }
 
-static const char *append_fixed(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
+static const char *append_fixed_size_value(struct arrow_builder *b, struct glint_slice text,
+                                           bool *no_memory)
 {
     const uint32_t size = b->value_bytes;
     assert(b->values.size == (uint64_t)b->rows * size);
-    *no_memory = !reserve_values(b, size);
+    *no_memory = !reserve_value_bytes(b, size);
     if (*no_memory) return NULL;
     uint8_t *out = b->values.data + b->values.size;
     const char *problem = NULL;
     if (text.data == NULL && size > 0)
         memset(out, 0, size);
     else if (text.data != NULL)
-        problem = parse_value(b->field, text, out, size);
+        problem = parse_fixed_size_value(b->field, text, out, size);
     if (problem == NULL) b->values.size += size;
     return problem;
 }
@@ -444,9 +452,10 @@ static const char *append_scalar(struct arrow_builder *b, struct glint_slice tex
 {
     const enum arrow_type type = b->field->type;
     *out_no_memory = false;
-    const char *problem = type == ARROW_BOOL             ? append_bool(b, text, out_no_memory)
-                          : arrow_has_byte_offsets(type) ? append_bytes(b, text, out_no_memory)
-                                                         : append_fixed(b, text, out_no_memory);
+    const char *problem = type == ARROW_BOOL ? append_bool(b, text, out_no_memory)
+                          : arrow_has_byte_offsets(type)
+                              ? append_variable_size_value(b, text, out_no_memory)
+                              : append_fixed_size_value(b, text, out_no_memory);
     if (problem != NULL) return problem;
     if (!*out_no_memory) *out_no_memory = !append_validity(b, text.data != NULL);
     if (*out_no_memory) return "out of memory";
@@ -461,9 +470,9 @@ static bool arrow_builder_append_value(struct arrow_builder *b, const uint8_t *v
     const uint32_t size = b->value_bytes;
     assert(b->field->type == ARROW_BOOL || size > 0);
     if (b->field->type == ARROW_BOOL) {
-        if (!append_bit(&b->values, b->rows, value != NULL && *value != 0)) return false;
+        if (!append_bitmap_bit(&b->values, b->rows, value != NULL && *value != 0)) return false;
     } else {
-        if (!reserve_values(b, size)) return false;
+        if (!reserve_value_bytes(b, size)) return false;
         uint8_t *const out = b->values.data + b->values.size;
         if (value == NULL)
             memset(out, 0, size);
@@ -492,7 +501,7 @@ bool arrow_builder_append_values(struct arrow_builder *b, const uint8_t *const *
             ok = arrow_builder_append_value(b, rows[i][byte] >> shift & 1 ? NULL : rows[i] + at);
         return ok;
     }
-    if (!reserve_values(b, (uint64_t)count * size)) return false;
+    if (!reserve_value_bytes(b, (uint64_t)count * size)) return false;
     uint8_t *const out = b->values.data + b->values.size;
     if (size == 8)
         for (uint32_t i = 0; i < count; i++) memcpy(out + (size_t)i * 8, rows[i] + at, 8);
@@ -513,7 +522,7 @@ struct nested_text {
     bool no_memory;
 };
 
-static bool take_text(struct nested_text *t, const char *text)
+static bool skip_text_if_next(struct nested_text *t, const char *text)
 {
     const size_t size = strlen(text);
     if ((size_t)(t->end - t->at) < size || memcmp(t->at, text, size) != 0) return false;
@@ -529,7 +538,7 @@ static const char *read_string(struct nested_text *t, bool *out_utf8)
 }
 
 /* Ends a value of a list, struct or map. */
-static const char *end_nested(struct arrow_builder *b, struct nested_text *t, bool valid)
+static const char *end_nested_value(struct arrow_builder *b, struct nested_text *t, bool valid)
 {
     const enum arrow_type type = b->field->type;
     assert(type >= ARROW_LIST && b->children != NULL);
@@ -556,54 +565,55 @@ static const char *append_nested_null(struct arrow_builder *b, struct nested_tex
     for (uint32_t i = 0; i < f->child_count; i++)
         for (uint32_t n = 0; problem == NULL && n < times; n++)
             problem = append_nested_null(&b->children[i], t);
-    return problem != NULL ? problem : end_nested(b, t, false);
+    return problem != NULL ? problem : end_nested_value(b, t, false);
 }
 
-static const char *append_nested(struct arrow_builder *b, struct nested_text *t);
+static const char *append_value_from_json(struct arrow_builder *b, struct nested_text *t);
 
-static const char *append_struct(struct arrow_builder *b, struct nested_text *t)
+static const char *append_struct_from_json(struct arrow_builder *b, struct nested_text *t)
 {
     const struct arrow_field *f = b->field;
     assert(f->type == ARROW_STRUCT);
-    if (!take_text(t, "{")) return not_nested;
+    if (!skip_text_if_next(t, "{")) return not_nested;
     for (uint32_t i = 0; i < f->child_count; i++) {
         const char *name = f->children[i].name;
         bool utf8;
-        if (i > 0 && !take_text(t, ",")) return not_nested;
+        if (i > 0 && !skip_text_if_next(t, ",")) return not_nested;
         const char *problem = read_string(t, &utf8);
         if (problem != NULL) return problem;
         if (t->string.size != strlen(name) ||
             (t->string.size > 0 && memcmp(t->string.data, name, t->string.size) != 0) ||
-            !take_text(t, ":"))
+            !skip_text_if_next(t, ":"))
             return not_nested;
-        problem = append_nested(&b->children[i], t);
+        problem = append_value_from_json(&b->children[i], t);
         if (problem != NULL) return problem;
     }
-    return take_text(t, "}") ? end_nested(b, t, true) : not_nested;
+    return skip_text_if_next(t, "}") ? end_nested_value(b, t, true) : not_nested;
 }
 
 /* Neither the pairs of a map are null, nor their keys. */
-static const char *append_list(struct arrow_builder *b, struct nested_text *t)
+static const char *append_list_from_json(struct arrow_builder *b, struct nested_text *t)
 {
     struct arrow_builder *const values = &b->children[0];
     const bool map = b->field->type == ARROW_MAP;
     assert(b->field->child_count == 1);
     const int64_t first = values->rows, nulls = map ? values->children[0].nulls : 0;
-    if (!take_text(t, "[")) return not_nested;
-    for (uint32_t i = 0; !take_text(t, "]"); i++) {
-        if (i > 0 && !take_text(t, ",")) return not_nested;
-        const char *problem = map ? append_struct(values, t) : append_nested(values, t);
+    if (!skip_text_if_next(t, "[")) return not_nested;
+    for (uint32_t i = 0; !skip_text_if_next(t, "]"); i++) {
+        if (i > 0 && !skip_text_if_next(t, ",")) return not_nested;
+        const char *problem =
+            map ? append_struct_from_json(values, t) : append_value_from_json(values, t);
         if (problem != NULL) return problem;
         if (values->rows == INT32_MAX) return too_many_values;
     }
     if (map && values->children[0].nulls > nulls) return "a key of a map is null";
     if (b->field->type == ARROW_FIXED_LIST && values->rows - first != b->field->width)
         return "a list has not as many values as its column's type";
-    return end_nested(b, t, true);
+    return end_nested_value(b, t, true);
 }
 
 /* A text is in quotes; other values may be. */
-static const char *append_part(struct arrow_builder *b, struct nested_text *t)
+static const char *append_scalar_from_json(struct arrow_builder *b, struct nested_text *t)
 {
     static const uint8_t empty;
     const enum arrow_type type = b->field->type;
@@ -624,17 +634,17 @@ static const char *append_part(struct arrow_builder *b, struct nested_text *t)
     return append_scalar(b, text, &t->no_memory);
 }
 
-static const char *append_nested(struct arrow_builder *b, struct nested_text *t)
+static const char *append_value_from_json(struct arrow_builder *b, struct nested_text *t)
 {
-    if (take_text(t, "null")) return append_nested_null(b, t);
+    if (skip_text_if_next(t, "null")) return append_nested_null(b, t);
     switch (b->field->type) {
     case ARROW_NULL: return not_nested;
-    case ARROW_STRUCT: return append_struct(b, t);
+    case ARROW_STRUCT: return append_struct_from_json(b, t);
     case ARROW_LIST:
     case ARROW_LARGE_LIST:
     case ARROW_FIXED_LIST:
-    case ARROW_MAP: return append_list(b, t);
-    default: return append_part(b, t);
+    case ARROW_MAP: return append_list_from_json(b, t);
+    default: return append_scalar_from_json(b, t);
     }
 }
 
@@ -643,7 +653,8 @@ const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice tex
 {
     if (b->field->type < ARROW_LIST) return append_scalar(b, text, out_no_memory);
     struct nested_text t = {.at = text.data, .end = text.data + text.size};
-    const char *problem = text.data == NULL ? append_nested_null(b, &t) : append_nested(b, &t);
+    const char *problem =
+        text.data == NULL ? append_nested_null(b, &t) : append_value_from_json(b, &t);
     if (problem == NULL && t.at != t.end) problem = not_nested;
     *out_no_memory = t.no_memory;
     buffer_fini(&t.string);
@@ -657,10 +668,10 @@ static bool append_plain_texts(struct arrow_builder *b, const struct glint_slice
 {
     assert(b->values.size + size <= INT32_MAX && b->nulls == 0);
     if (b->rows == 0 && !buffer_reserve(&b->offsets, b->expected_offsets)) return false;
-    if (!reserve_values(b, size) ||
+    if (!reserve_value_bytes(b, size) ||
         !buffer_reserve(&b->offsets, (count + UINT64_C(1)) * sizeof(uint32_t)))
         return false;
-    if (b->rows == 0) put_offset(b, 0);
+    if (b->rows == 0) write_reserved_offset(b, 0);
     uint64_t at = b->values.size;
     uint8_t *const offsets = b->offsets.data + b->offsets.size;
     for (uint32_t i = 0; i < count; i++) {
@@ -676,7 +687,7 @@ static bool append_plain_texts(struct arrow_builder *b, const struct glint_slice
 }
 
 /* The texts before the first that is not UTF-8. */
-static uint32_t count_valid(const struct glint_slice *texts, uint32_t count)
+static uint32_t count_leading_utf8_texts(const struct glint_slice *texts, uint32_t count)
 {
     uint32_t valid = 0;
     while (valid < count && utf8_is_valid(texts[valid].data, texts[valid].size)) valid++;
@@ -699,7 +710,7 @@ const char *arrow_builder_append_texts(struct arrow_builder *b, const struct gli
         *out_no_memory = !append_plain_texts(b, texts, count, size);
         const bool check = type == ARROW_UTF8 && !*out_no_memory &&
                            !utf8_is_ascii(b->values.data + b->values.size - size, size);
-        *out_appended = check ? count_valid(texts, count) : count;
+        *out_appended = check ? count_leading_utf8_texts(texts, count) : count;
         return *out_appended < count ? not_utf8 : NULL;
     }
     for (uint32_t i = 0; i < count; i++, ++*out_appended) {
@@ -727,7 +738,7 @@ static void release_children(struct ArrowArray *array)
     array->release = NULL;
 }
 
-static void release_column(struct ArrowArray *array)
+static void release_built_array(struct ArrowArray *array)
 {
     struct built_column *c = array->private_data;
     release_children(array);
@@ -736,7 +747,7 @@ static void release_column(struct ArrowArray *array)
 }
 
 /* Memory for an array with `count` children, whose arrays follow it. */
-static struct built_column *create_built(uint32_t count)
+static struct built_column *create_built_array(uint32_t count)
 {
     struct built_column *c =
         mem_zalloc(sizeof *c + count * (sizeof c->arrays[0] + sizeof *c->children));
@@ -752,7 +763,7 @@ static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
 {
     static const int64_t zeros[1]; /* the offsets of no values */
     const struct arrow_field *f = b->field;
-    struct built_column *c = create_built(f->child_count);
+    struct built_column *c = create_built_array(f->child_count);
     if (c == NULL) return false;
     const bool offsets = b->offsets.data != NULL;
     assert(b->nulls <= b->rows);
@@ -768,7 +779,7 @@ static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
                                .buffers = c->buffers,
                                .n_children = f->child_count,
                                .children = c->children,
-                               .release = release_column,
+                               .release = release_built_array,
                                .private_data = c};
     *b = (struct arrow_builder){.field = f,
                                 .value_bytes = b->value_bytes,
@@ -784,14 +795,14 @@ static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
 bool arrow_builders_finish(struct arrow_builder *builders, uint32_t count, int64_t rows,
                            struct ArrowArray *out)
 {
-    struct built_column *c = create_built(count);
+    struct built_column *c = create_built_array(count);
     if (c == NULL) return false;
     *out = (struct ArrowArray){.length = rows,
                                .n_buffers = 1,
                                .n_children = count,
                                .buffers = c->buffers,
                                .children = c->children,
-                               .release = release_column,
+                               .release = release_built_array,
                                .private_data = c};
     for (uint32_t i = 0; i < count; i++) assert(builders[i].rows == rows && rows >= 0);
     for (uint32_t i = 0; i < count; i++) {

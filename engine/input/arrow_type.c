@@ -30,20 +30,20 @@ static const char *saved_format(const struct arrow_field *f)
     return f->type == ARROW_UTF8_VIEW ? "u" : f->type == ARROW_BINARY_VIEW ? "z" : f->format;
 }
 
-static bool can_save(const struct arrow_field *field)
+static bool can_save_type(const struct arrow_field *field)
 {
-    const struct arrow_field *f = arrow_values(field);
+    const struct arrow_field *f = arrow_value_field(field);
     if (f->type == ARROW_NULL || f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW)
         return true;
     if (f->type < ARROW_LIST) return arrow_can_build(f);
     bool can = f->child_count > 0;
-    for (uint32_t i = 0; can && i < f->child_count; i++) can = can_save(&f->children[i]);
+    for (uint32_t i = 0; can && i < f->child_count; i++) can = can_save_type(&f->children[i]);
     return can;
 }
 
 static bool append_type(const struct arrow_field *field, struct buffer *out)
 {
-    const struct arrow_field *f = arrow_values(field);
+    const struct arrow_field *f = arrow_value_field(field);
     assert(f->type != ARROW_RUN_END && f->dictionary == NULL);
     bool ok = append_type_escaped(out, saved_format(f));
     for (uint32_t i = 0; ok && i < f->child_count; i++)
@@ -55,8 +55,8 @@ static bool append_type(const struct arrow_field *field, struct buffer *out)
 
 bool arrow_type_append(const struct arrow_field *field, struct buffer *out)
 {
-    const struct arrow_field *f = arrow_values(field);
-    if (f->type >= ARROW_LIST && can_save(f)) return append_type(f, out);
+    const struct arrow_field *f = arrow_value_field(field);
+    if (f->type >= ARROW_LIST && can_save_type(f)) return append_type(f, out);
     return buffer_append(out, f->format, strlen(f->format));
 }
 
@@ -159,8 +159,8 @@ const char *arrow_type_read(const char *name, const char *type, void (*change)(c
 
 /* ---- Parts */
 
-static const struct arrow_field *find_part(const struct arrow_field *f,
-                                           const struct json_segment *segment)
+static const struct arrow_field *find_child_field(const struct arrow_field *f,
+                                                  const struct json_segment *segment)
 {
     assert(segment->name.data != NULL);
     const bool list =
@@ -183,7 +183,8 @@ bool arrow_type_of_part(const char *type, const struct json_path *path, struct a
     const char *problem = arrow_type_read("", type, NULL, arena, &schema);
     if (problem == NULL) problem = arrow_field_read(&schema, arena, &whole);
     const struct arrow_field *f = problem == NULL ? &whole : NULL;
-    for (uint32_t i = 0; f != NULL && i < path->count; i++) f = find_part(f, &path->segments[i]);
+    for (uint32_t i = 0; f != NULL && i < path->count; i++)
+        f = find_child_field(f, &path->segments[i]);
     *out = NULL;
     if (f == NULL) return true;
     struct buffer text = {NULL, 0, 0};

@@ -62,7 +62,7 @@ static int64_t parse_expiry(const char *text)
     return (int64_t)timegm(&tm) * (int64_t)SECOND_NS;
 }
 
-static bool is_complete(const struct aws_keys *keys)
+static bool are_keys_complete(const struct aws_keys *keys)
 {
     return keys->user[0] != '\0' && keys->password[0] != '\0' && keys->expires_ns > 0 &&
            text_is_printable(keys->user) && text_is_printable(keys->password) &&
@@ -70,7 +70,8 @@ static bool is_complete(const struct aws_keys *keys)
 }
 
 /* The names of the access key, the secret, the token and the time. */
-static bool read_object(const json_t *object, const char *const names[4], struct aws_keys *out)
+static bool read_keys_from_json(const json_t *object, const char *const names[4],
+                                struct aws_keys *out)
 {
     const char *texts[3];
     const json_t *expires = json_object_get(object, names[3]);
@@ -107,13 +108,13 @@ bool aws_answer_parse(enum aws_answer kind, const uint8_t *text, uint64_t size,
     json_error_t where;
     memset(out, 0, sizeof *out);
     if (kind == AWS_ANSWER_STS)
-        return xml_elements_parse(text, size, on_sts_element, out) == 0 && is_complete(out);
+        return xml_elements_parse(text, size, on_sts_element, out) == 0 && are_keys_complete(out);
     json_t *root = json_loadb((const char *)text, size, JSON_REJECT_DUPLICATES, &where);
     const bool sound = kind == AWS_ANSWER_SSO
-                           ? read_object(json_object_get(root, "roleCredentials"), sso, out)
-                           : read_object(root, agent, out);
+                           ? read_keys_from_json(json_object_get(root, "roleCredentials"), sso, out)
+                           : read_keys_from_json(root, agent, out);
     json_decref(root);
-    return sound && is_complete(out);
+    return sound && are_keys_complete(out);
 }
 
 /* ---- Requests */
@@ -124,8 +125,9 @@ static int set_credentials_refused(struct glint_error *error, const char *from, 
 }
 
 /* Sets `out` to the response. Of another status than 200 the body, of any size, is not read. */
-static int fetch_once(struct env *env, const char *from, const struct remote_request *request,
-                      struct buffer *out, long *out_status, struct glint_error *error)
+static int fetch_document_once(struct env *env, const char *from,
+                               const struct remote_request *request, struct buffer *out,
+                               long *out_status, struct glint_error *error)
 {
     struct remote_transfer t;
     char status[64];
@@ -143,16 +145,16 @@ static int fetch_once(struct env *env, const char *from, const struct remote_req
 }
 
 /* `from` names the server in messages. */
-static int fetch_with_retries(struct env *env, const char *from, int tries,
-                              struct remote_request *request, struct buffer *out, long *out_status,
-                              struct glint_error *error)
+static int fetch_document_with_retries(struct env *env, const char *from, int tries,
+                                       struct remote_request *request, struct buffer *out,
+                                       long *out_status, struct glint_error *error)
 {
     struct glint_error problem = {.code = GLINT_OK};
     int r = GLINT_E_INPUT_IO;
     request->no_redirects = true;
     for (int i = 0; i < tries && r == GLINT_E_INPUT_IO; i++) {
         memset(&problem, 0, sizeof problem);
-        r = fetch_once(env, from, request, out, out_status, &problem);
+        r = fetch_document_once(env, from, request, out, out_status, &problem);
     }
     const char *hint = problem.hint[0] != '\0' ? problem.hint : NULL;
     return r == 0 ? 0 : error_set(error, (enum glint_code)r, hint, "%s", problem.cause);
@@ -163,7 +165,7 @@ static int fetch_keys(struct env *env, const char *from, struct remote_request *
 {
     struct buffer text = {NULL, 0, 0};
     long status;
-    int r = fetch_with_retries(env, from, TRIES, request, &text, &status, error);
+    int r = fetch_document_with_retries(env, from, TRIES, request, &text, &status, error);
     if (r == 0 && !aws_answer_parse(kind, text.data, text.size, out))
         r = set_credentials_refused(error, from, "the answer has no credentials");
     buffer_fini(&text);
@@ -183,8 +185,9 @@ static int read_token(struct env *env, const char *path, char *out, size_t capac
     return 0;
 }
 
-static int fetch_web_identity(struct env *env, const char *role, const char *token_file,
-                              const char *region, struct aws_keys *out, struct glint_error *error)
+static int fetch_keys_of_web_identity(struct env *env, const char *role, const char *token_file,
+                                      const char *region, struct aws_keys *out,
+                                      struct glint_error *error)
 {
     static const char from[] = "credentials of a web identity";
     static const char action[] = "/?Action=AssumeRoleWithWebIdentity&Version=2011-06-15";
@@ -225,7 +228,8 @@ static bool is_agent_url(const char *url)
     return false;
 }
 
-static int fetch_container(const struct chain *c, struct aws_keys *out, struct glint_error *error)
+static int fetch_keys_of_container(const struct chain *c, struct aws_keys *out,
+                                   struct glint_error *error)
 {
     static const char from[] = "credentials of the container";
     char url[URL_BYTES], token[AWS_TOKEN_BYTES] = "", header[HEADER_BYTES];
@@ -257,11 +261,12 @@ static int fetch_container(const struct chain *c, struct aws_keys *out, struct g
 
 static const char machine[] = "credentials of the machine";
 
-static int fetch_text(struct env *env, int tries, struct remote_request *request, char *out,
-                      size_t capacity, long *out_status, struct glint_error *error)
+static int fetch_metadata_text(struct env *env, int tries, struct remote_request *request,
+                               char *out, size_t capacity, long *out_status,
+                               struct glint_error *error)
 {
     struct buffer text = {NULL, 0, 0};
-    int r = fetch_with_retries(env, machine, tries, request, &text, out_status, error);
+    int r = fetch_document_with_retries(env, machine, tries, request, &text, out_status, error);
     if (r == 0 && (text.size == 0 || text.size >= capacity))
         r = set_credentials_refused(error, machine, "the answer makes no sense");
     if (r == 0) {
@@ -291,13 +296,13 @@ static int fetch_machine_keys(struct env *env, struct aws_keys *out, struct glin
                                      .condition = "X-aws-ec2-metadata-token-ttl-seconds: 21600"};
     if (!text_format(url, sizeof url, "%.*s/latest/api/token", size, endpoint))
         return set_credentials_refused(error, machine, "the endpoint is too long");
-    int r = fetch_text(env, 1, &request, token, sizeof token, &status, &problem);
+    int r = fetch_metadata_text(env, 1, &request, token, sizeof token, &status, &problem);
     if (r != 0) return GLINT_E_INPUT_NOT_FOUND;
     text_format(header, sizeof header, "X-aws-ec2-metadata-token: %s", token);
     request.method = NULL;
     request.condition = header;
     text_format(url, sizeof url, "%.*s%s", size, endpoint, roles);
-    r = fetch_text(env, TRIES, &request, role, sizeof role, &status, &problem);
+    r = fetch_metadata_text(env, TRIES, &request, role, sizeof role, &status, &problem);
     if (r != 0 && status == 404) return GLINT_E_INPUT_NOT_FOUND; /* it has no role */
     if (r != 0) return error_set(error, (enum glint_code)r, NULL, "%s", problem.cause);
     if (!text_format(url, sizeof url, "%.*s%s", size, endpoint, roles) ||
@@ -341,8 +346,8 @@ static int read_sso_token_file(void *arg, const char *name)
     return 0;
 }
 
-static int fetch_sso(struct env *env, const struct aws_sso *sso, struct aws_keys *out,
-                     struct glint_error *error)
+static int fetch_keys_of_sso(struct env *env, const struct aws_sso *sso, struct aws_keys *out,
+                             struct glint_error *error)
 {
     static const char from[] = "credentials of SSO";
     char url[URL_BYTES], header[HEADER_BYTES];
@@ -426,8 +431,8 @@ static const char *find_profile_value(char *text, const char *section, const cha
 }
 
 /* Copies the value of a key of a file to `out`; "" if there is none. */
-static bool read_value(struct env *env, const struct aws_file *file, const char *section,
-                       const char *key, char *out, size_t capacity)
+static bool read_aws_file_value(struct env *env, const struct aws_file *file, const char *section,
+                                const char *key, char *out, size_t capacity)
 {
     char *text = read_aws_file(env, file);
     const bool fits =
@@ -437,8 +442,8 @@ static bool read_value(struct env *env, const struct aws_file *file, const char 
 }
 
 /* Whether the section has the key; NULL: whether it exists. */
-static bool has_value(struct env *env, const struct aws_file *file, const char *section,
-                      const char *key)
+static bool aws_file_has_value(struct env *env, const struct aws_file *file, const char *section,
+                               const char *key)
 {
     char *text = read_aws_file(env, file);
     const bool found = text != NULL && find_profile_value(text, section, key) != NULL;
@@ -460,7 +465,7 @@ static bool read_region(struct env *env, const char *profile, char *out, size_t 
     if (region == NULL) region = env_variable("AWS_DEFAULT_REGION");
     if (region != NULL) return copy_text(out, capacity, region);
     if (!format_config_section(profile, section, sizeof section) ||
-        !read_value(env, &config_file, section, "region", out, capacity))
+        !read_aws_file_value(env, &config_file, section, "region", out, capacity))
         return false;
     return out[0] != '\0' || copy_text(out, capacity, "us-east-1");
 }
@@ -468,10 +473,12 @@ static bool read_region(struct env *env, const char *profile, char *out, size_t 
 static bool read_profile(struct env *env, const char *profile, struct aws_keys *out)
 {
     static const struct aws_file *const file = &credentials_file;
-    return read_value(env, file, profile, "aws_access_key_id", out->user, sizeof out->user) &&
-           read_value(env, file, profile, "aws_secret_access_key", out->password,
-                      sizeof out->password) &&
-           read_value(env, file, profile, "aws_session_token", out->token, sizeof out->token);
+    return read_aws_file_value(env, file, profile, "aws_access_key_id", out->user,
+                               sizeof out->user) &&
+           read_aws_file_value(env, file, profile, "aws_secret_access_key", out->password,
+                               sizeof out->password) &&
+           read_aws_file_value(env, file, profile, "aws_session_token", out->token,
+                               sizeof out->token);
 }
 
 /* Whether the profile's credentials come from elsewhere than its keys. */
@@ -483,13 +490,14 @@ static bool has_other_credentials(struct env *env, const char *profile)
     bool found = false;
     if (!format_config_section(profile, section, sizeof section)) return false;
     for (size_t i = 0; !found && i < sizeof keys / sizeof *keys; i++)
-        found = has_value(env, &config_file, section, keys[i]) ||
-                has_value(env, &credentials_file, profile, keys[i]);
+        found = aws_file_has_value(env, &config_file, section, keys[i]) ||
+                aws_file_has_value(env, &credentials_file, profile, keys[i]);
     return found;
 }
 
 /* The profile has no keys: sets the error unless requests are not to be signed. */
-static int check_unsigned(struct env *env, const char *profile, struct glint_error *error)
+static int check_requests_may_be_unsigned(struct env *env, const char *profile,
+                                          struct glint_error *error)
 {
     char section[SECTION_BYTES];
     const bool named = env_variable("AWS_PROFILE") != NULL;
@@ -502,8 +510,8 @@ static int check_unsigned(struct env *env, const char *profile, struct glint_err
             profile);
     if (!named) return 0;
     if (!format_config_section(profile, section, sizeof section) ||
-        (!has_value(env, &credentials_file, profile, NULL) &&
-         !has_value(env, &config_file, section, NULL)))
+        (!aws_file_has_value(env, &credentials_file, profile, NULL) &&
+         !aws_file_has_value(env, &config_file, section, NULL)))
         return error_set(error, GLINT_E_INPUT_PERMISSION,
                          "name one of ~/.aws/credentials or ~/.aws/config, or unset AWS_PROFILE",
                          "AWS_PROFILE: there is no profile %s", profile);
@@ -531,8 +539,8 @@ static struct {
 typedef int fetch_call(const struct chain *c, struct aws_keys *out, struct glint_error *error);
 
 /* Calls `call` unless what it gave before is still valid. */
-static int fetch_cached(const struct chain *c, const char *source, fetch_call *call,
-                        struct aws_keys *out, struct glint_error *error)
+static int fetch_keys_unless_cached(const struct chain *c, const char *source, fetch_call *call,
+                                    struct aws_keys *out, struct glint_error *error)
 {
     int r = 0;
     pthread_mutex_lock(&cache.lock);
@@ -552,27 +560,29 @@ static int fetch_cached(const struct chain *c, const char *source, fetch_call *c
 static int fetch_role_of_environment(const struct chain *c, struct aws_keys *out,
                                      struct glint_error *error)
 {
-    return fetch_web_identity(c->env, env_variable("AWS_ROLE_ARN"),
-                              env_variable("AWS_WEB_IDENTITY_TOKEN_FILE"), c->region, out, error);
+    return fetch_keys_of_web_identity(c->env, env_variable("AWS_ROLE_ARN"),
+                                      env_variable("AWS_WEB_IDENTITY_TOKEN_FILE"), c->region, out,
+                                      error);
 }
 
 /* Reads a key of the profile, or of a section of config. Returns false if there is none. */
-static bool read_config(const struct chain *c, const char *section, const char *key, char *out,
-                        size_t capacity)
+static bool read_config_file_value(const struct chain *c, const char *section, const char *key,
+                                   char *out, size_t capacity)
 {
-    return read_value(c->env, &config_file, section, key, out, capacity) && out[0] != '\0';
+    return read_aws_file_value(c->env, &config_file, section, key, out, capacity) && out[0] != '\0';
 }
 
 static int fetch_role_of_profile(const struct chain *c, struct aws_keys *out,
                                  struct glint_error *error)
 {
     char role[2048], file[PATH_MAX];
-    const bool fits = read_config(c, c->section, "role_arn", role, sizeof role) &&
-                      read_config(c, c->section, "web_identity_token_file", file, sizeof file);
+    const bool fits =
+        read_config_file_value(c, c->section, "role_arn", role, sizeof role) &&
+        read_config_file_value(c, c->section, "web_identity_token_file", file, sizeof file);
     if (!fits)
         return error_set(error, GLINT_E_INPUT_PERMISSION, NULL, "the profile %s is not valid",
                          c->profile);
-    return fetch_web_identity(c->env, role, file, c->region, out, error);
+    return fetch_keys_of_web_identity(c->env, role, file, c->region, out, error);
 }
 
 /* Returns false if the profile has no SSO, or not all that it needs. */
@@ -580,13 +590,15 @@ static bool read_sso(const struct chain *c, struct aws_sso *out)
 {
     char session[SECTION_BYTES], section[SECTION_BYTES + 16];
     const char *from = c->section;
-    if (read_config(c, c->section, "sso_session", session, sizeof session) &&
+    if (read_config_file_value(c, c->section, "sso_session", session, sizeof session) &&
         text_format(section, sizeof section, "sso-session %s", session))
         from = section;
-    return read_config(c, from, "sso_start_url", out->start_url, sizeof out->start_url) &&
-           read_config(c, from, "sso_region", out->region, sizeof out->region) &&
-           read_config(c, c->section, "sso_account_id", out->account, sizeof out->account) &&
-           read_config(c, c->section, "sso_role_name", out->role, sizeof out->role);
+    return read_config_file_value(c, from, "sso_start_url", out->start_url,
+                                  sizeof out->start_url) &&
+           read_config_file_value(c, from, "sso_region", out->region, sizeof out->region) &&
+           read_config_file_value(c, c->section, "sso_account_id", out->account,
+                                  sizeof out->account) &&
+           read_config_file_value(c, c->section, "sso_role_name", out->role, sizeof out->role);
 }
 
 static int fetch_sso_of_profile(const struct chain *c, struct aws_keys *out,
@@ -595,11 +607,12 @@ static int fetch_sso_of_profile(const struct chain *c, struct aws_keys *out,
     struct aws_sso sso = {.role = ""};
     const bool sound = read_sso(c, &sso);
     assert(sound);
-    return fetch_sso(c->env, &sso, out, error);
+    return fetch_keys_of_sso(c->env, &sso, out, error);
 }
 
 /* Where nothing answers, it is not asked again for a while, and there are no credentials. */
-static int fetch_machine(const struct chain *c, struct aws_keys *out, struct glint_error *error)
+static int fetch_keys_of_machine_if_present(const struct chain *c, struct aws_keys *out,
+                                            struct glint_error *error)
 {
     const int64_t now = c->env->wall_ns(c->env);
     if (cache.absent_ns != 0 && now < cache.absent_ns + MACHINE_ABSENT_NS) return 0;
@@ -626,14 +639,15 @@ static int find_keys_of_profile(const struct chain *c, struct aws_keys *out,
     if (out->user[0] != '\0' && out->password[0] != '\0') return 0;
     out->user[0] = '\0';
     text_format(source, sizeof source, "profile %s", c->profile);
-    if (has_value(c->env, &config_file, c->section, "web_identity_token_file"))
-        return fetch_cached(c, source, fetch_role_of_profile, out, error);
-    if (read_sso(c, &sso)) return fetch_cached(c, source, fetch_sso_of_profile, out, error);
-    return check_unsigned(c->env, c->profile, error);
+    if (aws_file_has_value(c->env, &config_file, c->section, "web_identity_token_file"))
+        return fetch_keys_unless_cached(c, source, fetch_role_of_profile, out, error);
+    if (read_sso(c, &sso))
+        return fetch_keys_unless_cached(c, source, fetch_sso_of_profile, out, error);
+    return check_requests_may_be_unsigned(c->env, c->profile, error);
 }
 
 /* Sets *out to credentials; without a `user` there are none. */
-static int find_keys(const struct chain *c, struct aws_keys *out, struct glint_error *error)
+static int find_aws_keys(const struct chain *c, struct aws_keys *out, struct glint_error *error)
 {
     const char *user = env_variable("AWS_ACCESS_KEY_ID");
     const char *password = env_variable("AWS_SECRET_ACCESS_KEY");
@@ -646,13 +660,15 @@ static int find_keys(const struct chain *c, struct aws_keys *out, struct glint_e
         return error_set(error, GLINT_E_INPUT_URL, NULL, "the credentials are too long");
     }
     if (env_variable("AWS_WEB_IDENTITY_TOKEN_FILE") != NULL && env_variable("AWS_ROLE_ARN") != NULL)
-        return fetch_cached(c, "web identity", fetch_role_of_environment, out, error);
+        return fetch_keys_unless_cached(c, "web identity", fetch_role_of_environment, out, error);
     const int r = find_keys_of_profile(c, out, error);
     if (r != 0 || out->user[0] != '\0') return r;
     if (env_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
         env_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL)
-        return fetch_cached(c, "container", fetch_container, out, error);
-    return is_machine_disabled() ? 0 : fetch_cached(c, "machine", fetch_machine, out, error);
+        return fetch_keys_unless_cached(c, "container", fetch_keys_of_container, out, error);
+    return is_machine_disabled() ? 0
+                                 : fetch_keys_unless_cached(
+                                       c, "machine", fetch_keys_of_machine_if_present, out, error);
 }
 
 int aws_credentials_read(struct env *env, struct remote_signature *out, int64_t *out_expires_ns,
@@ -666,7 +682,7 @@ int aws_credentials_read(struct env *env, struct remote_signature *out, int64_t 
     bool fits = read_region(env, c.profile, region, capacity) &&
                 format_config_section(c.profile, c.section, sizeof c.section);
     if (fits) {
-        const int r = find_keys(&c, &keys, error);
+        const int r = find_aws_keys(&c, &keys, error);
         if (r != 0 || keys.user[0] == '\0') return r;
         *out_expires_ns = keys.expires_ns;
         fits = copy_text(out->user, sizeof out->user, keys.user) &&

@@ -75,7 +75,7 @@ bool task_row_is_first(const struct glint_task *task, const uint8_t *row)
 
 /* Prints a row for an error message: control bytes and quotes are escaped, a long row is cut. What
  * separates the fields of a converted row, of which there is no line, is a comma. */
-static void format_row(struct glint_slice row, bool converted, char *out, size_t capacity)
+static void format_row_for_error(struct glint_slice row, bool converted, char *out, size_t capacity)
 {
     const size_t longest = sizeof "\\xff" - 1, dots = sizeof "..." - 1;
     assert(capacity > longest + dots);
@@ -107,7 +107,7 @@ static int64_t count_bad_rows(const struct task_counters *c)
     return sum;
 }
 
-static int skip_bad_rows(struct glint_task *task, const char *reason, int64_t rows)
+static int count_rows_as_skipped(struct glint_task *task, const char *reason, int64_t rows)
 {
     char name[NAME_BYTES_MAX];
     text_format(name, sizeof name, BAD_ROWS_PREFIX "%s", reason);
@@ -118,7 +118,7 @@ static int skip_bad_rows(struct glint_task *task, const char *reason, int64_t ro
 }
 
 /* Whether CSV_SEPARATOR is between the fields of rows, of which there is no line. */
-static bool has_separators(const struct glint_task *task)
+static bool are_rows_separated_fields(const struct glint_task *task)
 {
     const struct glint_origin *o = task->origin;
     return o == NULL || (o->piece != NULL && o->piece->format != 0);
@@ -140,7 +140,7 @@ static struct glint_slice typed_row_in_text(struct glint_task *task, struct glin
 }
 
 /* The row as it is in the input: one that was converted is still in the reader's buffer. */
-static struct glint_slice row_in_input(struct glint_task *task, struct glint_slice row)
+static struct glint_slice row_as_in_input(struct glint_task *task, struct glint_slice row)
 {
     const struct glint_origin *o = task->origin;
     const uintptr_t at = (uintptr_t)row.data, base = o != NULL ? (uintptr_t)o->base : 0;
@@ -169,7 +169,8 @@ static int fail_with_row(struct glint_task *task, enum glint_code code, struct g
     if (task->error.code != GLINT_OK) return task->error.code;
     char location[512], whole[ROW_TEXT_BYTES];
     task_describe_row_location(task, row.data, location, sizeof location);
-    format_row(row_in_input(task, row), has_separators(task), whole, sizeof whole);
+    format_row_for_error(row_as_in_input(task, row), are_rows_separated_fields(task), whole,
+                         sizeof whole);
     return glint_fail(task, code, hint, "%s: %s: \"%s\"", location, reason,
                       shown != NULL ? shown : whole);
 }
@@ -183,8 +184,8 @@ int glint_fail_row(struct glint_task *task, enum glint_code code, struct glint_s
 
 /* Counts bad rows and returns 0 if they are skipped; else a code, *code and *hint of the error. A
  * hint of the caller stays. */
-static int add_to_bad_rows(struct glint_task *task, int64_t rows, const char *reason,
-                           enum glint_code *code, const char **hint)
+static int skip_bad_rows_or_set_code(struct glint_task *task, int64_t rows, const char *reason,
+                                     enum glint_code *code, const char **hint)
 {
     const struct task_options *options = task->options;
     if (*hint == NULL)
@@ -195,7 +196,7 @@ static int add_to_bad_rows(struct glint_task *task, int64_t rows, const char *re
                       "--add-to have the keys of their filters"
                     : "use --bad-rows skip to count and skip such rows";
     if (!options->skip_bad_rows) return *code;
-    int r = skip_bad_rows(task, reason, rows);
+    int r = count_rows_as_skipped(task, reason, rows);
     if (r < 0) return r;
     if (options->bad_rows_max < 0 || count_bad_rows(&task->counters) <= options->bad_rows_max)
         return 0;
@@ -203,11 +204,12 @@ static int add_to_bad_rows(struct glint_task *task, int64_t rows, const char *re
     return *code = GLINT_E_TOO_MANY_BAD_ROWS;
 }
 
-static int add_bad_rows(struct glint_task *task, enum glint_code code, struct glint_slice row,
-                        int64_t rows, const char *reason, const char *shown, const char *hint)
+static int skip_bad_rows_or_fail_task(struct glint_task *task, enum glint_code code,
+                                      struct glint_slice row, int64_t rows, const char *reason,
+                                      const char *shown, const char *hint)
 {
     assert(code < 0);
-    const int r = add_to_bad_rows(task, rows, reason, &code, &hint);
+    const int r = skip_bad_rows_or_set_code(task, rows, reason, &code, &hint);
     return r == 0 ? 0 : fail_with_row(task, code, row, hint, reason, shown);
 }
 
@@ -235,9 +237,9 @@ int glint_bad_value(struct glint_task *task, struct glint_slice row, const char 
     enum glint_code code = GLINT_E_BAD_ROW;
     const char *hint = NULL, *better = NULL;
     char shown[ROW_TEXT_BYTES], whole[ROW_TEXT_BYTES], location[512];
-    const int r = add_to_bad_rows(task, 1, reason, &code, &hint);
+    const int r = skip_bad_rows_or_set_code(task, 1, reason, &code, &hint);
     if (r == 0 || task->error.code != GLINT_OK) return r == 0 ? 0 : task->error.code;
-    const struct glint_slice input = row_in_input(task, row);
+    const struct glint_slice input = row_as_in_input(task, row);
     const struct glint_origin *o = task->origin;
     const bool delimited = o == NULL || o->piece == NULL ||
                            (o->piece->json.data == NULL && o->piece->format == 0);
@@ -245,8 +247,8 @@ int glint_bad_value(struct glint_task *task, struct glint_slice row, const char 
         better = hint_of_value(task_row_is_first(task, row.data), value);
     if (better != NULL) hint = better;
     task_describe_row_location(task, row.data, location, sizeof location);
-    format_row(value, false, shown, sizeof shown);
-    format_row(input, has_separators(task), whole, sizeof whole);
+    format_row_for_error(value, false, shown, sizeof shown);
+    format_row_for_error(input, are_rows_separated_fields(task), whole, sizeof whole);
     if (value.data == NULL)
         return glint_fail(task, code, hint, "%s: %s: %s; the row: \"%s\"", location, reason, column,
                           whole);
@@ -259,20 +261,20 @@ int glint_bad_value(struct glint_task *task, struct glint_slice row, const char 
 int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,
                             const char *reason, const char *shown)
 {
-    return add_bad_rows(task, code, row, 1, reason, shown, NULL);
+    return skip_bad_rows_or_fail_task(task, code, row, 1, reason, shown, NULL);
 }
 
 int task_bad_row(struct glint_task *task, struct glint_slice row, const char *reason,
                  const char *hint)
 {
-    return add_bad_rows(task, GLINT_E_BAD_ROW, row, 1, reason, NULL, hint);
+    return skip_bad_rows_or_fail_task(task, GLINT_E_BAD_ROW, row, 1, reason, NULL, hint);
 }
 
 int task_bad_record(struct glint_task *task, struct glint_slice record, const char *reason)
 {
     int64_t lines = 1;
     for (uint64_t i = 0; i + 1 < record.size; i++) lines += record.data[i] == '\n';
-    return add_bad_rows(task, GLINT_E_BAD_ROW, record, lines, reason, NULL, NULL);
+    return skip_bad_rows_or_fail_task(task, GLINT_E_BAD_ROW, record, lines, reason, NULL, NULL);
 }
 
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason)

@@ -41,7 +41,7 @@ static int check_library(struct glint_error *error)
 
 /* The directory formats/ beside the file that contains this code: a program or libglint. */
 static char beside[PATH_MAX];
-static void find_beside(void)
+static void find_format_library_path(void)
 {
     char path[PATH_MAX];
     Dl_info info;
@@ -73,7 +73,7 @@ const struct format_library *format_library_load(struct glint_error *error)
         .initialize = check_library,
         .lock = PTHREAD_MUTEX_INITIALIZER};
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_beside);
+    pthread_once(&once, find_format_library_path);
     return shared_library_load(&formats, error) == 0 ? entry.glint_formats() : NULL;
 }
 
@@ -89,7 +89,7 @@ const char *format_kind_name(uint8_t format)
 
 /* ---- A file */
 
-static int read_input(void *context, uint64_t offset, void *out, uint64_t size)
+static int read_input_for_library(void *context, uint64_t offset, void *out, uint64_t size)
 {
     struct column_file *f = context;
     f->bytes_read += size;
@@ -153,7 +153,7 @@ int column_file_open(struct column_file *f, struct env *env, struct glint_task *
     f->input = (struct format_input){.context = f,
                                      .size = piece->file_size,
                                      .remote = piece->remote != NULL,
-                                     .read = read_input};
+                                     .read = read_input_for_library};
     f->library = format_library_load(error);
     if (f->library == NULL) return error->code;
     int r = task != NULL ? input_stream_open_in_task(&f->stream, task, piece, 0)
@@ -184,15 +184,15 @@ struct schema_reader {
     uint64_t column_capacity, piece_capacity, piece_count;
 };
 
-static enum column_class class_of(const struct arrow_field *field)
+static enum column_class column_class_of_field(const struct arrow_field *field)
 {
     if (arrow_is_i64(field)) return COLUMN_I64;
     return arrow_is_f64(field) ? COLUMN_F64 : COLUMN_TEXT;
 }
 
 /* Names are fields of a row. */
-static int check_name_text(struct schema_reader *s, const struct column_file *f, const char *name,
-                           uint32_t column)
+static int check_column_name_bytes(struct schema_reader *s, const struct column_file *f,
+                                   const char *name, uint32_t column)
 {
     for (const char *p = name; *p != '\0'; p++)
         if (*p == CSV_SEPARATOR)
@@ -205,7 +205,7 @@ static int check_name_text(struct schema_reader *s, const struct column_file *f,
 static int check_name(struct schema_reader *s, const struct column_file *f, uint32_t column)
 {
     const char *path = f->stream.piece->path, *name = f->schema.children[column].name;
-    if (check_name_text(s, f, name, column) != 0) return s->error->code;
+    if (check_column_name_bytes(s, f, name, column) != 0) return s->error->code;
     if (name_table_find(&f->names, name) == column) return 0;
     return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename one of them",
                      "%s: two columns are named \"%s\"", path, name);
@@ -213,14 +213,14 @@ static int check_name(struct schema_reader *s, const struct column_file *f, uint
 
 static bool has_numbers(const struct arrow_field *field)
 {
-    const enum arrow_type type = arrow_values(field)->type;
+    const enum arrow_type type = arrow_value_field(field)->type;
     return (type >= ARROW_I8 && type <= ARROW_U64) || arrow_is_f64(field) ||
            type == ARROW_DECIMAL || type == ARROW_DURATION;
 }
 
 static bool has_times(const struct arrow_field *field)
 {
-    const enum arrow_type type = arrow_values(field)->type;
+    const enum arrow_type type = arrow_value_field(field)->type;
     return type == ARROW_DATE32 || type == ARROW_DATE64 || type == ARROW_TIMESTAMP;
 }
 
@@ -246,9 +246,10 @@ static int widen_column_type(struct schema_reader *s, struct schema_column *know
     return known->type != NULL ? 0 : error_no_memory(s->error);
 }
 
-static int add_column(struct schema_reader *s, const struct arrow_field *field, uint64_t file)
+static int add_column_to_schema(struct schema_reader *s, const struct arrow_field *field,
+                                uint64_t file)
 {
-    const enum column_class class = class_of(field);
+    const enum column_class class = column_class_of_field(field);
     const uint32_t known = name_table_find(&s->names, field->name), n = s->names.count;
     s->type.size = 0;
     if (!arrow_type_append(field, &s->type) || !buffer_append(&s->type, "", 1))
@@ -278,8 +279,8 @@ static int add_column(struct schema_reader *s, const struct arrow_field *field, 
 }
 
 /* Only a job that chooses the column cannot read the file. */
-static int add_problem(struct schema_reader *s, const struct column_file *f,
-                       const struct arrow_field *field)
+static int add_column_problem(struct schema_reader *s, const struct column_file *f,
+                              const struct arrow_field *field)
 {
     const uint32_t number = name_table_find(&s->names, field->name);
     assert(number != UINT32_MAX);
@@ -289,7 +290,7 @@ static int add_problem(struct schema_reader *s, const struct column_file *f,
     return column->problem != NULL ? 0 : error_no_memory(s->error);
 }
 
-static int add_pieces(struct schema_reader *s, struct column_file *f)
+static int add_row_groups_of_file(struct schema_reader *s, struct column_file *f)
 {
     assert(f->file != NULL);
     const uint32_t count = f->library->piece_count(f->file);
@@ -317,8 +318,8 @@ static int add_partition_columns(struct schema_reader *s, const struct column_fi
     for (int i = 0; r == 0 && i < count; i++) {
         const struct arrow_field field = {
             .name = columns[i].name, .format = "u", .type = ARROW_UTF8};
-        r = check_name_text(s, f, field.name, f->schema.child_count + (uint32_t)i);
-        if (r == 0) r = add_column(s, &field, file);
+        r = check_column_name_bytes(s, f, field.name, f->schema.child_count + (uint32_t)i);
+        if (r == 0) r = add_column_to_schema(s, &field, file);
     }
     for (uint32_t i = 0; r == 0 && i < s->names.count; i++)
         if (name_table_find(&f->names, s->columns[i].name) == UINT32_MAX &&
@@ -328,7 +329,7 @@ static int add_partition_columns(struct schema_reader *s, const struct column_fi
 }
 
 /* Many files mostly have the same columns, of which the arena keeps the names once. */
-static int read_file(struct schema_reader *s, uint64_t file)
+static int add_file_to_schema(struct schema_reader *s, uint64_t file)
 {
     assert(file < s->list->count);
     const struct split_piece piece = split_whole_file(&s->list->files[file]);
@@ -337,11 +338,11 @@ static int read_file(struct schema_reader *s, uint64_t file)
     int r = column_file_open(&f, s->env, NULL, &piece, &arena, s->error);
     for (uint32_t i = 0; r == 0 && i < f.schema.child_count; i++) {
         r = check_name(s, &f, i);
-        if (r == 0) r = add_column(s, &f.schema.children[i], file);
-        if (r == 0) r = add_problem(s, &f, &f.schema.children[i]);
+        if (r == 0) r = add_column_to_schema(s, &f.schema.children[i], file);
+        if (r == 0) r = add_column_problem(s, &f, &f.schema.children[i]);
     }
     if (r == 0) r = add_partition_columns(s, &f, &arena, file);
-    if (r == 0) r = add_pieces(s, &f);
+    if (r == 0) r = add_row_groups_of_file(s, &f);
     column_file_close(&f);
     arena_fini(&arena);
     return r;
@@ -415,14 +416,14 @@ int input_list_key_columns(struct input_list *list, const uint32_t *numbers, uin
     return input_list_need_columns(list, fields, layout->count, error);
 }
 
-static int read_files(struct schema_reader *s)
+static int read_schemas_of_files(struct schema_reader *s)
 {
     const struct input_list *list = s->list;
     s->starts = arena_alloc(s->arena, (list->count + 1) * sizeof *s->starts);
     int r = s->starts != NULL ? 0 : error_no_memory(s->error);
     for (uint64_t i = 0; r == 0 && i < list->count; i++) {
         s->starts[i] = (uint32_t)s->piece_count;
-        r = read_file(s, i);
+        r = add_file_to_schema(s, i);
     }
     if (r != 0) return r;
     s->starts[list->count] = (uint32_t)s->piece_count;
@@ -444,7 +445,7 @@ struct kept_schema {
     struct arena arena; /* of all that, also of the schema */
 };
 
-static const char *version_of(const struct input_file *file)
+static const char *version_of_input_file(const struct input_file *file)
 {
     return file->remote != NULL ? file->remote->version : "";
 }
@@ -452,11 +453,12 @@ static const char *version_of(const struct input_file *file)
 static bool is_kept_file(const struct kept_file *kept, const struct input_file *file)
 {
     return kept->size == file->size && kept->mtime_ns == file->mtime_ns &&
-           strcmp(kept->path, file->path) == 0 && strcmp(kept->version, version_of(file)) == 0;
+           strcmp(kept->path, file->path) == 0 &&
+           strcmp(kept->version, version_of_input_file(file)) == 0;
 }
 
-static const struct column_schema *find_kept(const struct column_schemas *kept,
-                                             const struct input_list *list)
+static const struct column_schema *find_kept_schema(const struct column_schemas *kept,
+                                                    const struct input_list *list)
 {
     for (const struct kept_schema *k = kept->first; k != NULL; k = k->next) {
         uint64_t i = 0;
@@ -479,7 +481,7 @@ void column_schemas_fini(struct column_schemas *kept)
 }
 
 /* Copies what identifies the list's files into the arena. Returns NULL when out of memory. */
-static struct kept_schema *describe_files(const struct input_list *list, struct arena *arena)
+static struct kept_schema *create_kept_schema(const struct input_list *list, struct arena *arena)
 {
     struct kept_schema *k = arena_alloc(arena, sizeof *k);
     struct kept_file *files = arena_alloc(arena, (list->count + 1) * sizeof *files);
@@ -489,7 +491,7 @@ static struct kept_schema *describe_files(const struct input_list *list, struct 
         files[i] = (struct kept_file){.path = arena_strdup(arena, file->path),
                                       .size = file->size,
                                       .mtime_ns = file->mtime_ns,
-                                      .version = arena_strdup(arena, version_of(file))};
+                                      .version = arena_strdup(arena, version_of_input_file(file))};
         ok = files[i].path != NULL && files[i].version != NULL;
     }
     if (!ok) return NULL;
@@ -501,12 +503,12 @@ int input_list_read_schema(struct env *env, struct input_list *list, struct glin
 {
     assert(list->has_columns && list->schemas != NULL);
     if (list->schema != NULL) return 0;
-    list->schema = find_kept(list->schemas, list);
+    list->schema = find_kept_schema(list->schemas, list);
     if (list->schema == NULL) {
         struct arena arena = {NULL, NULL, 0};
         struct schema_reader s = {.env = env, .list = list, .error = error, .arena = &arena};
-        struct kept_schema *k = describe_files(list, &arena);
-        const int r = k != NULL ? read_files(&s) : error_no_memory(error);
+        struct kept_schema *k = create_kept_schema(list, &arena);
+        const int r = k != NULL ? read_schemas_of_files(&s) : error_no_memory(error);
         name_table_fini(&s.names);
         buffer_fini(&s.type);
         mem_free(s.columns);

@@ -24,7 +24,7 @@ struct column_index {
     uint8_t separator;
 };
 
-static int compare_named(const void *left, const void *right)
+static int compare_named_columns(const void *left, const void *right)
 {
     const struct named *a = left, *b = right;
     const int order = codec_compare(a->name, b->name);
@@ -57,7 +57,7 @@ static struct column_index *column_index_create(struct glint_slice header, uint8
     }
     x->separator = separator;
     for (uint64_t i = 0; i < x->count; i++) x->sorted[i] = (struct named){x->names[i], (uint32_t)i};
-    qsort(x->sorted, x->count, sizeof *x->sorted, compare_named);
+    qsort(x->sorted, x->count, sizeof *x->sorted, compare_named_columns);
     return x;
 }
 
@@ -98,7 +98,7 @@ struct run_list {
     uint64_t count, capacity;
 };
 
-static bool add_to_runs(struct run_list *l, uint32_t from)
+static bool add_field_to_column_runs(struct run_list *l, uint32_t from)
 {
     struct column_run *last = l->count > 0 ? &l->runs[l->count - 1] : NULL;
     if (last != NULL &&
@@ -112,8 +112,8 @@ static bool add_to_runs(struct run_list *l, uint32_t from)
     return true;
 }
 
-static bool keep_map(const struct run_list *l, const struct column_index *file, struct arena *arena,
-                     const struct column_map **out)
+static bool copy_runs_to_column_map(const struct run_list *l, const struct column_index *file,
+                                    struct arena *arena, const struct column_map **out)
 {
     struct column_map *map = arena_alloc(arena, sizeof *map);
     const struct column_run *runs = arena_copy(arena, l->runs, l->count * sizeof *runs);
@@ -139,11 +139,11 @@ static bool column_index_match(const struct column_index *x, const struct column
     bool ok = taken != NULL;
     *out_map = NULL;
     if (ok) match_names(x, file, out, taken);
-    for (uint64_t i = 0; ok && i < x->count; i++) ok = add_to_runs(&l, out[i]);
+    for (uint64_t i = 0; ok && i < x->count; i++) ok = add_field_to_column_runs(&l, out[i]);
     for (uint64_t i = 0; ok && i < file->count; i++)
-        if (!taken[i]) ok = add_to_runs(&l, (uint32_t)i);
+        if (!taken[i]) ok = add_field_to_column_runs(&l, (uint32_t)i);
     const bool same = l.count == 1 && l.runs[0].from == 0;
-    if (ok && !same && l.count > 0) ok = keep_map(&l, file, arena, out_map);
+    if (ok && !same && l.count > 0) ok = copy_runs_to_column_map(&l, file, arena, out_map);
     mem_free(l.runs);
     mem_free(taken);
     return ok;
@@ -182,8 +182,8 @@ static bool find_fields(const struct column_map *map, struct glint_slice row, ui
 }
 
 /* What follows the fields of the header, with a separator before it. */
-static uint64_t bytes_after(const struct column_map *map, struct glint_slice row,
-                            const uint64_t *starts)
+static uint64_t bytes_after_last_field(const struct column_map *map, struct glint_slice row,
+                                       const uint64_t *starts)
 {
     const uint64_t from = starts[map->fields];
     return from > row.size ? 0 : row.size - from + 1;
@@ -211,7 +211,7 @@ uint64_t column_map_measure(const struct column_map *map, struct glint_slice row
 {
     assert(map->count > 0 && map->fields > 0);
     if (!find_fields(map, row, starts)) return UINT64_MAX;
-    uint64_t size = map->count - 1 + bytes_after(map, row, starts);
+    uint64_t size = map->count - 1 + bytes_after_last_field(map, row, starts);
     for (uint32_t i = 0; i < map->count; i++) {
         const struct column_run *run = &map->runs[i];
         size += run->from == COLUMN_EMPTY ? size_of_nulls(run, null)
@@ -237,7 +237,7 @@ void column_map_write(const struct column_map *map, struct glint_slice row,
         out += size;
     }
     assert(starts[0] == 0 && starts[map->fields] > 0);
-    const uint64_t rest = bytes_after(map, row, starts);
+    const uint64_t rest = bytes_after_last_field(map, row, starts);
     if (rest == 0) return;
     *out = map->separator;
     if (rest > 1) memcpy(out + 1, row.data + starts[map->fields], rest - 1);
@@ -271,7 +271,8 @@ static bool same_bytes(struct glint_slice a, const struct buffer *b)
 }
 
 /* `problem` precedes the column's name. */
-static int fail_match(struct matcher *m, uint32_t column, const char *hint, const char *problem)
+static int set_header_mismatch_error(struct matcher *m, uint32_t column, const char *hint,
+                                     const char *problem)
 {
     char name[NAME_SHOWN_BYTES], here[HEADER_NAMES_BYTES], first[HEADER_NAMES_BYTES];
     const struct glint_slice header = {m->line.data, m->line.size};
@@ -283,29 +284,30 @@ static int fail_match(struct matcher *m, uint32_t column, const char *hint, cons
                      here, m->wider ? "all inputs" : "the first input", first);
 }
 
-static int check_use(struct matcher *m, const struct column_index *file,
-                     const struct glint_column_use *use)
+static int check_used_column_matches(struct matcher *m, const struct column_index *file,
+                                     const struct glint_column_use *use)
 {
     char problem[NAME_SHOWN_BYTES];
     const uint32_t found = column_index_find(file, m->wanted->names[use->number]);
     if (use->by_name ? found == 1 : m->fields[use->number] == use->number) return 0;
     if (use->by_name && found == 0 && m->list->columns.missing) return 0;
     if (use->by_name && found == 0)
-        return fail_match(m, use->number,
-                          "leave out the file, or name its column so in its header; or with "
-                          "--missing null, the column is null there",
-                          "no column is named");
+        return set_header_mismatch_error(
+            m, use->number,
+            "leave out the file, or name its column so in its header; or with "
+            "--missing null, the column is null there",
+            "no column is named");
     if (use->by_name)
-        return fail_match(m, use->number,
-                          "leave out the file, or rename all but one in its header",
-                          "several columns are named");
+        return set_header_mismatch_error(m, use->number,
+                                         "leave out the file, or rename all but one in its header",
+                                         "several columns are named");
     text_format(problem, sizeof problem,
                 "column %u is chosen by number, others by name, but here it is not",
                 use->number + 1);
-    return fail_match(m, use->number, "choose all columns by name", problem);
+    return set_header_mismatch_error(m, use->number, "choose all columns by name", problem);
 }
 
-static int match_other(struct matcher *m, struct input_file *file)
+static int match_other_header(struct matcher *m, struct input_file *file)
 {
     const struct input_columns *c = &m->list->columns;
     if (m->wanted == NULL) m->wanted = column_index_create(c->header, m->separator);
@@ -325,7 +327,7 @@ static int match_other(struct matcher *m, struct input_file *file)
                       "%s: more than %u columns have another order than in the first file", m->path,
                       COLUMN_RUNS_MAX);
     for (uint32_t i = 0; r == 0 && i < c->count; i++)
-        if (c->uses[i].number < count) r = check_use(m, own, &c->uses[i]);
+        if (c->uses[i].number < count) r = check_used_column_matches(m, own, &c->uses[i]);
     column_index_destroy(own);
     m->last.size = 0;
     if (r == 0 && !buffer_append(&m->last, m->line.data, m->line.size))
@@ -386,7 +388,7 @@ static bool begins_header(struct glint_slice header, const struct buffer *line, 
            memcmp(header.data, line->data, line->size) == 0;
 }
 
-static int match_file(struct matcher *m, struct input_file *file)
+static int match_columns_of_file(struct matcher *m, struct input_file *file)
 {
     struct input_columns *c = &m->list->columns;
     int r = 0;
@@ -401,7 +403,7 @@ static int match_file(struct matcher *m, struct input_file *file)
         same_bytes((struct glint_slice){m->last.data, m->last.size}, &m->line))
         file->columns = m->last_map;
     else
-        r = match_other(m, file);
+        r = match_other_header(m, file);
     if (first) return r; /* the others have more columns */
     if (r == 0 && file->columns != NULL && c->moved++ == 0) c->first_moved = file->path;
     return r;
@@ -415,12 +417,14 @@ static int read_header(struct matcher *m, struct env *env, struct input_file *fi
     m->path = file->path;
     int r = read_first_line_ahead(env, ahead, index, line_bytes_max, &m->line, &found, m->error);
     if (r != 0 || !found) return r;
-    return m->unite ? unite_file(m, &m->lines[file - m->list->files]) : match_file(m, file);
+    return m->unite ? unite_file(m, &m->lines[file - m->list->files])
+                    : match_columns_of_file(m, file);
 }
 
 /* Matches the files from `begin` on, and sets *begin to the next one. */
-static int match_some(struct matcher *m, struct env *env, struct split_piece *pieces,
-                      uint64_t *begin, uint64_t line_bytes_max)
+static int match_columns_of_next_files(struct matcher *m, struct env *env,
+                                       struct split_piece *pieces, uint64_t *begin,
+                                       uint64_t line_bytes_max)
 {
     struct input_file *files = m->list->files;
     uint64_t at[PIECES_MAX];
@@ -448,7 +452,7 @@ static int match_known(struct matcher *m, uint64_t i)
     m->path = m->list->files[i].path;
     m->line.size = 0;
     if (!buffer_append(&m->line, line.data, line.size)) return error_no_memory(m->error);
-    return match_file(m, &m->list->files[i]);
+    return match_columns_of_file(m, &m->list->files[i]);
 }
 
 static int match_files(struct matcher *m, struct env *env, uint64_t line_bytes_max)
@@ -460,7 +464,7 @@ static int match_files(struct matcher *m, struct env *env, uint64_t line_bytes_m
     for (uint64_t i = 0; r == 0 && i < m->list->count;)
         r = !m->unite && m->list->columns.lines != NULL
                 ? match_known(m, i++)
-                : match_some(m, env, pieces, &i, line_bytes_max);
+                : match_columns_of_next_files(m, env, pieces, &i, line_bytes_max);
     mem_free(pieces);
     column_index_destroy(m->wanted);
     mem_free(m->fields);

@@ -93,7 +93,7 @@ static bool format_bound(struct column_reader *r, struct column_statistics *s, u
 }
 
 /* The column of the layout, or UINT32_MAX. */
-static uint32_t find_field(const struct row_layout *layout, uint32_t field)
+static uint32_t find_layout_column_of_field(const struct row_layout *layout, uint32_t field)
 {
     uint32_t low = 0, high = layout->count;
     while (low < high) {
@@ -107,7 +107,7 @@ static uint32_t find_field(const struct row_layout *layout, uint32_t field)
 }
 
 /* The number in the file of a column of the layout, or UINT32_MAX. */
-static uint32_t file_column(const struct column_reader *r, uint32_t column)
+static uint32_t file_column_of_layout_column(const struct column_reader *r, uint32_t column)
 {
     const uint32_t child = r->children[column];
     return child != UINT32_MAX ? r->numbers[child] : UINT32_MAX;
@@ -116,7 +116,7 @@ static uint32_t file_column(const struct column_reader *r, uint32_t column)
 static void column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
 {
     struct column_reader *r = arg;
-    const uint32_t column = find_field(column_reader_piece(r)->layout, field);
+    const uint32_t column = find_layout_column_of_field(column_reader_piece(r)->layout, field);
     *out = (struct glint_bounds){.type = GLINT_BOUNDS_OTHER, .nulls = true, .values = true};
     if (column == UINT32_MAX) return;
     const struct partition_column *constant = r->constants[column];
@@ -130,7 +130,7 @@ static void column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
         return;
     }
     if (!r->open) return;
-    const uint32_t number = file_column(r, column);
+    const uint32_t number = file_column_of_layout_column(r, column);
     out->values = number != UINT32_MAX; /* a column that the file does not have is null */
     if (number == UINT32_MAX) return;
     out->type = bounds_type(&r->file.schema.children[number]);
@@ -161,12 +161,12 @@ static bool convert_filter_value(const struct arrow_field *f, struct glint_slice
     return true;
 }
 
-static int column_may_have(void *arg, uint32_t field, struct glint_slice value)
+static int column_may_contain_value(void *arg, uint32_t field, struct glint_slice value)
 {
     struct column_reader *r = arg;
-    const uint32_t column = find_field(column_reader_piece(r)->layout, field);
+    const uint32_t column = find_layout_column_of_field(column_reader_piece(r)->layout, field);
     const bool unknown = column == UINT32_MAX || r->constants[column] != NULL || !r->open;
-    const uint32_t number = unknown ? UINT32_MAX : file_column(r, column);
+    const uint32_t number = unknown ? UINT32_MAX : file_column_of_layout_column(r, column);
     struct format_error e = {.piece = -1};
     int64_t integer;
     bool found = true;
@@ -183,7 +183,7 @@ static int column_may_have(void *arg, uint32_t field, struct glint_slice value)
  * not open. Returns 1, 0 or a code. */
 static int are_groups_needed(struct column_reader *r, uint64_t count)
 {
-    const struct glint_row_group view = {column_bounds, column_may_have, r};
+    const struct glint_row_group view = {column_bounds, column_may_contain_value, r};
     const int needed = r->task->may_need(r->task->filter, &view);
     assert(needed <= 1);
     if (needed != 0) return needed;
@@ -236,7 +236,7 @@ static void close_file(struct column_reader *r)
 }
 
 /* Finds which columns of the layout the directories of the file give it. */
-static int find_constants(struct column_reader *r, const struct split_piece *piece)
+static int find_partition_constants(struct column_reader *r, const struct split_piece *piece)
 {
     const struct row_layout *layout = piece->layout;
     struct partition_column *columns =
@@ -279,7 +279,7 @@ static int choose_columns(struct column_reader *r)
 /* Whether rows of the next file are needed, by what its directories say. Returns 1, 0 or a code. */
 static int is_file_needed(struct column_reader *r, const struct split_piece *piece)
 {
-    const int count = find_constants(r, piece);
+    const int count = find_partition_constants(r, piece);
     if (count <= 0) return count < 0 ? count : 1;
     return r->task->may_need != NULL ? are_groups_needed(r, piece->length) : 1;
 }
@@ -314,7 +314,7 @@ static int set_damaged_array(struct column_reader *r, const char *column, const 
 }
 
 /* What the library says about a call of the stream that failed. */
-static int stream_failed(struct column_reader *r)
+static int set_stream_error(struct column_reader *r)
 {
     struct format_error e = {.kind = FORMAT_ERROR_DAMAGED, .piece = -1};
     r->file.library->last_error(r->file.file, &e);
@@ -326,7 +326,7 @@ static int read_stream_schema(struct column_reader *r)
 {
     struct ArrowSchema schema = {.release = NULL};
     struct arrow_field field;
-    if (r->stream.get_schema(&r->stream, &schema) != 0) return stream_failed(r);
+    if (r->stream.get_schema(&r->stream, &schema) != 0) return set_stream_error(r);
     const char *problem = arrow_field_read(&schema, &r->arena, &field);
     if (schema.release != NULL) schema.release(&schema);
     if (problem == NULL && (field.type != ARROW_STRUCT || field.child_count != r->column_count))
@@ -373,7 +373,7 @@ static int open_group(struct column_reader *r)
     return read_stream_schema(r);
 }
 
-static int check_memory(struct column_reader *r)
+static int check_format_library_memory(struct column_reader *r)
 {
     const int64_t used = r->file.library->allocated();
     if (used <= 0 || (uint64_t)used <= r->task->options->memory_bytes) return 0;
@@ -394,7 +394,7 @@ static int check_array(struct column_reader *r)
                                   : arrow_array_check(&r->fields[i], child);
         if (problem != NULL) return set_damaged_array(r, r->fields[i].name, problem);
     }
-    return check_memory(r);
+    return check_format_library_memory(r);
 }
 
 /* Returns 1 with an array, 0 at the end of the row group, or a code. */
@@ -404,7 +404,7 @@ static int next_array(struct column_reader *r)
     release_array(r);
     if (r->stream.get_next(&r->stream, &r->array) != 0) {
         r->array.release = NULL;
-        return stream_failed(r);
+        return set_stream_error(r);
     }
     if (r->array.release == NULL) { /* the end */
         release_stream(r);

@@ -76,9 +76,9 @@ static bool may_have_nulls(const struct ArrowArray *a)
 }
 
 /* The number of buffers follows from the type. */
-static void put_node(struct block_writer *w, const struct ArrowSchema *s,
-                     const struct arrow_field *f, const struct ArrowArray *a,
-                     const struct row_range *r)
+static void append_array_node(struct block_writer *w, const struct ArrowSchema *s,
+                              const struct arrow_field *f, const struct ArrowArray *a,
+                              const struct row_range *r)
 {
     static const char zeros[8];
     const bool views = f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW;
@@ -105,7 +105,7 @@ static void put_node(struct block_writer *w, const struct ArrowSchema *s,
 }
 
 /* `data` NULL: there is no such buffer. */
-static void put_buffer(struct block_writer *w, const void *data, uint64_t size)
+static void append_array_buffer(struct block_writer *w, const void *data, uint64_t size)
 {
     const uint64_t at = data != NULL ? w->end : NO_BUFFER;
     if (!append_u64(&w->nodes, at) || !append_u64(&w->nodes, data != NULL ? size : 0)) {
@@ -121,18 +121,18 @@ static void put_buffer(struct block_writer *w, const void *data, uint64_t size)
     w->end = align_to(w->end + size, ALIGN);
 }
 
-static void put_validity(struct block_writer *w, const struct ArrowArray *a,
-                         const struct row_range *r)
+static void append_validity_buffer(struct block_writer *w, const struct ArrowArray *a,
+                                   const struct row_range *r)
 {
     const uint8_t *bits = may_have_nulls(a) ? a->buffers[0] : NULL;
-    put_buffer(w, bits != NULL ? bits + r->skip / 8 : NULL,
-               (uint64_t)(r->first + r->count + 7) / 8);
+    append_array_buffer(w, bits != NULL ? bits + r->skip / 8 : NULL,
+                        (uint64_t)(r->first + r->count + 7) / 8);
 }
 
 /* Offsets that begin at 0. Sets which values they refer to. */
-static void put_offsets(struct block_writer *w, const struct arrow_field *f,
-                        const struct ArrowArray *a, const struct row_range *r, int64_t *out_from,
-                        int64_t *out_end)
+static void append_offsets_buffer(struct block_writer *w, const struct arrow_field *f,
+                                  const struct ArrowArray *a, const struct row_range *r,
+                                  int64_t *out_from, int64_t *out_end)
 {
     const bool large = arrow_has_large_offsets(f->type);
     const uint64_t size = (uint64_t)(r->first + r->count + 1) * (large ? 8 : 4);
@@ -153,12 +153,12 @@ static void put_offsets(struct block_writer *w, const struct arrow_field *f,
         else
             ((int32_t *)(void *)offsets)[r->first + i] = (int32_t)offset;
     }
-    put_buffer(w, offsets, size);
+    append_array_buffer(w, offsets, size);
 }
 
 /* Views as offsets and values. */
-static void put_views(struct block_writer *w, const struct arrow_field *f,
-                      const struct ArrowArray *a, const struct row_range *r)
+static void append_views_as_offsets(struct block_writer *w, const struct arrow_field *f,
+                                    const struct ArrowArray *a, const struct row_range *r)
 {
     int32_t *offsets = alloc_scratch(w, (uint64_t)(r->first + r->count + 1) * sizeof *offsets);
     const int64_t begin = r->skip + r->first - a->offset;
@@ -180,8 +180,8 @@ static void put_views(struct block_writer *w, const struct arrow_field *f,
         size += bytes.size;
         offsets[r->first + i + 1] = (int32_t)size;
     }
-    put_buffer(w, offsets, (uint64_t)(r->first + r->count + 1) * sizeof *offsets);
-    put_buffer(w, values, size);
+    append_array_buffer(w, offsets, (uint64_t)(r->first + r->count + 1) * sizeof *offsets);
+    append_array_buffer(w, values, size);
 }
 
 /* The rows of a part that belong to those of the whole. */
@@ -189,66 +189,67 @@ struct part_rows {
     int64_t first, count;
 };
 
-static void put_array(struct block_writer *w, const struct ArrowSchema *s,
-                      const struct arrow_field *f, const struct ArrowArray *a, int64_t first,
-                      int64_t count);
+static void append_array_to_block(struct block_writer *w, const struct ArrowSchema *s,
+                                  const struct arrow_field *f, const struct ArrowArray *a,
+                                  int64_t first, int64_t count);
 
 /* Writes the buffers of an array but the first; returns the rows of its parts. */
-static struct part_rows put_values(struct block_writer *w, const struct arrow_field *f,
-                                   const struct ArrowArray *a, const struct row_range *r)
+static struct part_rows append_value_buffers(struct block_writer *w, const struct arrow_field *f,
+                                             const struct ArrowArray *a, const struct row_range *r)
 {
     struct part_rows rows = {r->skip, r->first + r->count};
     int64_t from, end;
     const uint64_t bits = arrow_value_bits(f);
     if (f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW) {
-        put_views(w, f, a, r);
+        append_views_as_offsets(w, f, a, r);
     } else if (arrow_has_offsets(f->type)) {
-        put_offsets(w, f, a, r, &from, &end);
+        append_offsets_buffer(w, f, a, r, &from, &end);
         rows = (struct part_rows){from, end - from};
         if (arrow_buffer_count(f->type) != BUFFERS_MAX) return rows;
         const uint8_t *values = a->buffers[2];
         static const uint8_t none[1];
-        put_buffer(w, values != NULL ? values + from : none, (uint64_t)(end - from));
+        append_array_buffer(w, values != NULL ? values + from : none, (uint64_t)(end - from));
     } else if (f->type == ARROW_FIXED_LIST) {
         rows.first *= f->width;
         rows.count *= f->width;
     } else if (arrow_buffer_count(f->type) == 2) {
         const uint8_t *values = a->buffers[1];
-        put_buffer(w, values != NULL ? values + (uint64_t)r->skip * bits / 8 : NULL,
-                   ((uint64_t)(r->first + r->count) * bits + 7) / 8);
+        append_array_buffer(w, values != NULL ? values + (uint64_t)r->skip * bits / 8 : NULL,
+                            ((uint64_t)(r->first + r->count) * bits + 7) / 8);
     }
     return rows;
 }
 
 /* Writes `count` rows from `first` on, counted from the beginning of the buffers. */
-static void put_array(struct block_writer *w, const struct ArrowSchema *s,
-                      const struct arrow_field *f, const struct ArrowArray *a, int64_t first,
-                      int64_t count)
+static void append_array_to_block(struct block_writer *w, const struct ArrowSchema *s,
+                                  const struct arrow_field *f, const struct ArrowArray *a,
+                                  int64_t first, int64_t count)
 {
     assert(first >= a->offset && first + count <= a->offset + a->length);
     const bool runs = f->type == ARROW_RUN_END;
     struct row_range r = {runs ? 0 : first / 8 * 8, runs ? first : first % 8, count};
     /* Programs take a struct as a table only without an offset. */
     if (f->type == ARROW_STRUCT && !may_have_nulls(a)) r = (struct row_range){first, 0, count};
-    if (w->problem == NULL) put_node(w, s, f, a, &r);
-    if (w->problem == NULL && a->n_buffers > 0) put_validity(w, a, &r);
+    if (w->problem == NULL) append_array_node(w, s, f, a, &r);
+    if (w->problem == NULL && a->n_buffers > 0) append_validity_buffer(w, a, &r);
     struct part_rows rows = {0, 0};
-    if (w->problem == NULL) rows = put_values(w, f, a, &r);
+    if (w->problem == NULL) rows = append_value_buffers(w, f, a, &r);
     for (uint32_t i = 0; w->problem == NULL && i < f->child_count; i++) {
         const struct ArrowArray *part = a->children[i];
         if (runs)
-            put_array(w, s->children[i], &f->children[i], part, part->offset, part->length);
+            append_array_to_block(w, s->children[i], &f->children[i], part, part->offset,
+                                  part->length);
         else
-            put_array(w, s->children[i], &f->children[i], part, part->offset + rows.first,
-                      rows.count);
+            append_array_to_block(w, s->children[i], &f->children[i], part,
+                                  part->offset + rows.first, rows.count);
     }
     if (w->problem == NULL && f->dictionary != NULL)
-        put_array(w, s->dictionary, f->dictionary, a->dictionary, a->dictionary->offset,
-                  a->dictionary->length);
+        append_array_to_block(w, s->dictionary, f->dictionary, a->dictionary, a->dictionary->offset,
+                              a->dictionary->length);
 }
 
 /* Copies all into one piece of memory. */
-static const char *join_parts(struct block_writer *w, struct buffer *out)
+static const char *write_block_from_parts(struct block_writer *w, struct buffer *out)
 {
     const uint64_t begin = align_to(HEAD_BYTES + w->nodes.size, ALIGN), size = begin + w->end;
     assert(out->size % ALIGN == 0);
@@ -279,8 +280,8 @@ const char *columns_block_write(const struct ArrowSchema *schema, const struct a
 {
     assert(field->type == ARROW_STRUCT && first >= 0 && count <= array->length - first);
     struct block_writer w = {.problem = NULL};
-    put_array(&w, schema, field, array, array->offset + first, count);
-    if (w.problem == NULL) w.problem = join_parts(&w, out);
+    append_array_to_block(&w, schema, field, array, array->offset + first, count);
+    if (w.problem == NULL) w.problem = write_block_from_parts(&w, out);
     buffer_fini(&w.nodes);
     mem_free(w.parts);
     arena_fini(&w.arena);
@@ -397,7 +398,8 @@ static const char *read_block_node(struct block_reader *r, unsigned depth, struc
 static const char small[] = "a buffer is too small for its array";
 
 /* Whether a buffer has so many values of so many bits; of no rows it may be missing. */
-static bool has_values(const struct block_buffers *b, int i, uint64_t rows, uint64_t bits)
+static bool buffer_has_enough_values(const struct block_buffers *b, int i, uint64_t rows,
+                                     uint64_t bits)
 {
     assert(i < BUFFERS_MAX && rows <= INT64_MAX / 64);
     const unsigned __int128 need = ((unsigned __int128)rows * bits + 7) / 8;
@@ -405,7 +407,7 @@ static bool has_values(const struct block_buffers *b, int i, uint64_t rows, uint
 }
 
 /* The sizes of buffers that arrow_array_check reads. */
-static const char *check_sizes(const struct arrow_field *f, const struct ArrowArray *a)
+static const char *check_buffer_sizes(const struct arrow_field *f, const struct ArrowArray *a)
 {
     if (a->length < 0 || a->offset < 0 || a->length > INT64_MAX / 64 - a->offset)
         return "an array has an impossible length";
@@ -417,19 +419,21 @@ static const char *check_sizes(const struct arrow_field *f, const struct ArrowAr
     const uint64_t rows = (uint64_t)(a->offset + a->length);
     const uint64_t bits = arrow_value_bits(f);
     const bool offsets = arrow_has_offsets(f->type);
-    if (a->n_buffers > 0 && !has_values(b, 0, rows, 1)) return small;
-    if (offsets && !has_values(b, 1, rows + 1, arrow_has_large_offsets(f->type) ? 64 : 32))
+    if (a->n_buffers > 0 && !buffer_has_enough_values(b, 0, rows, 1)) return small;
+    if (offsets &&
+        !buffer_has_enough_values(b, 1, rows + 1, arrow_has_large_offsets(f->type) ? 64 : 32))
         return small;
-    if (!offsets && a->n_buffers == 2 && !has_values(b, 1, rows, bits)) return small;
+    if (!offsets && a->n_buffers == 2 && !buffer_has_enough_values(b, 1, rows, bits)) return small;
     const char *problem = NULL;
     for (uint32_t i = 0; problem == NULL && i < f->child_count; i++)
-        problem = check_sizes(&f->children[i], a->children[i]);
-    return problem == NULL && f->dictionary != NULL ? check_sizes(f->dictionary, a->dictionary)
-                                                    : problem;
+        problem = check_buffer_sizes(&f->children[i], a->children[i]);
+    return problem == NULL && f->dictionary != NULL
+               ? check_buffer_sizes(f->dictionary, a->dictionary)
+               : problem;
 }
 
 /* The sizes of values, which offsets tell. */
-static const char *check_ends(const struct arrow_field *f, struct ArrowArray *a)
+static const char *check_last_offsets(const struct arrow_field *f, struct ArrowArray *a)
 {
     const struct block_buffers *b = a->private_data;
     assert(a->n_children == f->child_count);
@@ -439,9 +443,10 @@ static const char *check_ends(const struct arrow_field *f, struct ArrowArray *a)
     a->private_data = NULL;
     const char *problem = NULL;
     for (uint32_t i = 0; problem == NULL && i < f->child_count; i++)
-        problem = check_ends(&f->children[i], a->children[i]);
-    return problem == NULL && f->dictionary != NULL ? check_ends(f->dictionary, a->dictionary)
-                                                    : problem;
+        problem = check_last_offsets(&f->children[i], a->children[i]);
+    return problem == NULL && f->dictionary != NULL
+               ? check_last_offsets(f->dictionary, a->dictionary)
+               : problem;
 }
 
 const char *columns_block_read(const uint8_t *block, uint64_t size, struct arena *arena,
@@ -463,9 +468,9 @@ const char *columns_block_read(const uint8_t *block, uint64_t size, struct arena
     if (problem == NULL) problem = arrow_field_read(schema, arena, field);
     if (problem == NULL && field->type != ARROW_STRUCT)
         problem = "a block of columns has no struct";
-    if (problem == NULL) problem = check_sizes(field, array);
+    if (problem == NULL) problem = check_buffer_sizes(field, array);
     if (problem == NULL) problem = arrow_array_check(field, array);
-    return problem == NULL ? check_ends(field, array) : problem;
+    return problem == NULL ? check_last_offsets(field, array) : problem;
 }
 
 /* ---- Columns */
@@ -482,13 +487,13 @@ struct glint_columns {
     struct buffer encoded;
 };
 
-static void *columns_out_of_memory(struct glint_error *error)
+static void *set_columns_memory_error(struct glint_error *error)
 {
     error_set(error, GLINT_E_NO_MEMORY, NULL, "no memory is left for columns");
     return NULL;
 }
 
-static int columns_invalid(struct glint_error *error, const char *problem)
+static int set_columns_invalid_error(struct glint_error *error, const char *problem)
 {
     return error_set(error, GLINT_E_BAD_VALUE,
                      "convert the columns with the program that made them", "columns of Arrow: %s",
@@ -526,7 +531,7 @@ int glint_columns_decode(struct glint_columns *c, struct glint_error *error)
     assert(c->memory != NULL && c->field.format == NULL);
     const char *problem =
         columns_block_read(c->block, c->size, &c->arena, &c->schema, &c->field, &c->array);
-    return problem == NULL ? 0 : columns_invalid(error, problem);
+    return problem == NULL ? 0 : set_columns_invalid_error(error, problem);
 }
 
 /* ---- Columns of other programs */
@@ -553,7 +558,7 @@ static bool copy_schema(struct arena *arena, const struct ArrowSchema *from,
 }
 
 /* Programs take a struct as a table only without an offset: its columns get it. */
-static bool move_offset(struct glint_columns *c)
+static bool move_offset_to_columns(struct glint_columns *c)
 {
     const uint64_t count = (uint64_t)c->array.n_children;
     struct ArrowArray *columns = arena_alloc(&c->arena, count * sizeof *columns + 1);
@@ -575,7 +580,7 @@ static bool move_offset(struct glint_columns *c)
 }
 
 /* Makes an array that is no struct its only column. */
-static const char *wrap_column(struct glint_columns *c)
+static const char *wrap_array_as_only_column(struct glint_columns *c)
 {
     struct ArrowSchema *const column = arena_alloc(&c->arena, sizeof *column),
                               **columns = arena_alloc(&c->arena, sizeof *columns);
@@ -601,12 +606,13 @@ static const char *check_adopted(struct glint_columns *c)
     const char *problem = NULL;
     c->array = c->taken;
     c->array.release = NULL;
-    if (c->field.type != ARROW_STRUCT || c->field.dictionary != NULL) problem = wrap_column(c);
+    if (c->field.type != ARROW_STRUCT || c->field.dictionary != NULL)
+        problem = wrap_array_as_only_column(c);
     if (problem == NULL) problem = arrow_array_check(&c->field, &c->array);
     const bool nulls = problem == NULL && c->array.null_count != 0 && c->array.buffers[0] != NULL;
     for (int64_t row = 0; nulls && problem == NULL && row < c->array.length; row++)
         if (arrow_is_null(&c->field, &c->array, row)) problem = "a row is null";
-    return problem == NULL && !move_offset(c) ? "out of memory" : problem;
+    return problem == NULL && !move_offset_to_columns(c) ? "out of memory" : problem;
 }
 
 /* Takes the array, which has no `release` if it is borrowed. */
@@ -616,7 +622,7 @@ static struct glint_columns *make_columns(const struct ArrowSchema *schema, stru
     struct glint_columns *c = mem_zalloc(sizeof *c);
     if (c == NULL) {
         if (taken.release != NULL) taken.release(&taken);
-        return columns_out_of_memory(error);
+        return set_columns_memory_error(error);
     }
     atomic_init(&c->shares, 1);
     c->taken = taken;
@@ -624,7 +630,7 @@ static struct glint_columns *make_columns(const struct ArrowSchema *schema, stru
     if (problem == NULL && !copy_schema(&c->arena, schema, &c->schema)) problem = "out of memory";
     if (problem == NULL) problem = check_adopted(c);
     if (problem == NULL) return c;
-    columns_invalid(error, problem);
+    set_columns_invalid_error(error, problem);
     glint_columns_release(c);
     return NULL;
 }
@@ -635,7 +641,7 @@ struct glint_columns *glint_columns_adopt(const struct ArrowSchema *schema,
     const struct ArrowArray taken = *array;
     array->release = NULL;
     if (taken.release != NULL) return make_columns(schema, taken, error);
-    columns_invalid(error, "the array was released before");
+    set_columns_invalid_error(error, "the array was released before");
     return NULL;
 }
 
@@ -692,7 +698,7 @@ int glint_columns_encode(struct glint_columns *c, uint64_t first, uint64_t count
                                               (int64_t)count, &c->encoded);
     *out_block = c->encoded.data;
     *out_size = c->encoded.size;
-    return problem == NULL ? 0 : columns_invalid(error, problem);
+    return problem == NULL ? 0 : set_columns_invalid_error(error, problem);
 }
 
 /* ---- Exports */
@@ -842,10 +848,11 @@ int glint_columns_stream(struct glint_columns *const *columns, uint64_t count,
     assert(count > 0);
     for (uint64_t i = 1; i < count; i++)
         if (!is_same_schema(&columns[0]->schema, &columns[i]->schema))
-            return columns_invalid(error, "batches have columns of different names or types");
+            return set_columns_invalid_error(error,
+                                             "batches have columns of different names or types");
     struct columns_stream *s = mem_alloc(sizeof *s + count * sizeof(void *));
     if (s == NULL) {
-        columns_out_of_memory(error);
+        set_columns_memory_error(error);
         return GLINT_E_NO_MEMORY;
     }
     *s = (struct columns_stream){.count = count};

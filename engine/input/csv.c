@@ -12,7 +12,7 @@
 #define QUOTE         '"'
 #define FIELD_IS_MARK "a field is the byte 0x1d"
 
-static bool begins_field(const struct csv_scan *s, uint8_t before)
+static bool quote_begins_field(const struct csv_scan *s, uint8_t before)
 {
     if (before == '\n') return true;
     if (s->delimiter != CSV_ANY) return before == s->delimiter;
@@ -20,19 +20,19 @@ static bool begins_field(const struct csv_scan *s, uint8_t before)
 }
 
 /* A quote; `closed`: after the last closing quote, or NULL; updated. */
-static inline void pass_quote(struct csv_scan *s, const uint8_t *start, const uint8_t *quote,
-                              const uint8_t **closed)
+static inline void update_scan_at_quote(struct csv_scan *s, const uint8_t *start,
+                                        const uint8_t *quote, const uint8_t **closed)
 {
     if (s->open) {
         s->open = false;
         *closed = quote + 1;
     } else {
-        s->open = quote == *closed || begins_field(s, quote > start ? quote[-1] : s->before);
+        s->open = quote == *closed || quote_begins_field(s, quote > start ? quote[-1] : s->before);
     }
 }
 
-static void pass_end(struct csv_scan *s, const uint8_t *start, const uint8_t *end,
-                     const uint8_t *closed)
+static void update_scan_at_end(struct csv_scan *s, const uint8_t *start, const uint8_t *end,
+                               const uint8_t *closed)
 {
     if (end > start) s->before = end == closed ? QUOTE : end[-1] == QUOTE ? 0 : end[-1];
 }
@@ -64,22 +64,22 @@ const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, struct cs
             s->before = '\n';
             return found;
         }
-        pass_quote(s, start, found, &closed);
+        update_scan_at_quote(s, start, found, &closed);
         at = found + 1;
     }
-    pass_end(s, start, end, closed);
+    update_scan_at_end(s, start, end, closed);
     return NULL;
 }
 
-void csv_skip(const uint8_t *at, const uint8_t *end, struct csv_scan *s)
+void csv_scan_bytes(const uint8_t *at, const uint8_t *end, struct csv_scan *s)
 {
     const uint8_t *const start = at, *closed = s->before == QUOTE ? at : NULL;
     const uint8_t *quote;
     while (at < end && (quote = memchr(at, QUOTE, (size_t)(end - at))) != NULL) {
-        pass_quote(s, start, quote, &closed);
+        update_scan_at_quote(s, start, quote, &closed);
         at = quote + 1;
     }
-    pass_end(s, start, end, closed);
+    update_scan_at_end(s, start, end, closed);
 }
 
 #define UNCLOSED  "a quoted field has no closing quote"
@@ -91,9 +91,9 @@ const char *csv_record_problem(const uint8_t *row, uint64_t size)
     const uint8_t *const end = row + size, *closed = NULL, *quote;
     for (const uint8_t *at = row; at < end; at = quote + 1) {
         if ((quote = memchr(at, QUOTE, (size_t)(end - at))) == NULL) break;
-        pass_quote(&s, row, quote, &closed);
+        update_scan_at_quote(&s, row, quote, &closed);
         const bool closes = closed == quote + 1;
-        if (closes && closed < end && *closed != QUOTE && !begins_field(&s, *closed))
+        if (closes && closed < end && *closed != QUOTE && !quote_begins_field(&s, *closed))
             return CONTINUES;
     }
     return s.open ? UNCLOSED : NULL;

@@ -56,7 +56,7 @@ static inline struct csv_scan csv_scan_begin(uint8_t delimiter)
  * the LF, or at `end`. */
 const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, struct csv_scan *s);
 /* Moves the state from `at` to `end`. */
-void csv_skip(const uint8_t *at, const uint8_t *end, struct csv_scan *s);
+void csv_scan_bytes(const uint8_t *at, const uint8_t *end, struct csv_scan *s);
 /* Converts a record, without its line end, to a plain row of at most the same size; `out` may be
  * `row`. `nulls` as above. Returns NULL with *out_size set, or the reason why it is no record
  * (static). */

@@ -68,7 +68,7 @@ static void advance_decode(struct decode *d, uint64_t in_left, uint64_t written)
 }
 
 /* For libraries that count in 32 bits. */
-static uint32_t limited_room(const struct decode *d)
+static uint32_t output_room_in_32_bits(const struct decode *d)
 {
     return d->out_size < GIB ? (uint32_t)d->out_size : (uint32_t)GIB;
 }
@@ -119,7 +119,7 @@ static enum decode_result bzip2_begin(void *state)
 static enum decode_result bzip2_decode(void *state, struct decode *d)
 {
     struct bzip2_state *s = state;
-    const uint32_t room = limited_room(d);
+    const uint32_t room = output_room_in_32_bits(d);
     s->stream.next_in = (char *)d->in;
     s->stream.avail_in = (uint32_t)d->in_size;
     s->stream.next_out = (char *)d->out;
@@ -149,7 +149,7 @@ static enum decode_result bzip2_decode(void *state, struct decode *d)
 #define FLAG_COMMENT  0x10
 #define FLAG_RESERVED 0xe0
 
-static const char *parse_fixed_byte(struct gzip_header *h, uint8_t byte)
+static const char *parse_gzip_fixed_byte(struct gzip_header *h, uint8_t byte)
 {
     static const uint8_t magic[] = {0x1f, 0x8b};
     if (h->at < sizeof magic && byte != magic[h->at]) return "not a gzip header";
@@ -159,7 +159,7 @@ static const char *parse_fixed_byte(struct gzip_header *h, uint8_t byte)
 }
 
 /* Parses the subfields of the extra field; one that is cut short is ignored. */
-static void parse_extra_byte(struct gzip_header *h, uint8_t byte)
+static void parse_gzip_extra_field_byte(struct gzip_header *h, uint8_t byte)
 {
     if (h->subfield_at < sizeof h->subfield) {
         h->subfield[h->subfield_at++] = byte;
@@ -175,7 +175,7 @@ static void parse_extra_byte(struct gzip_header *h, uint8_t byte)
     if (h->subfield_left == 0) h->subfield_at = 0;
 }
 
-static bool phase_ends(const struct gzip_header *h, uint8_t byte)
+static bool gzip_header_phase_has_ended(const struct gzip_header *h, uint8_t byte)
 {
     switch (h->phase) {
     case HEADER_FIXED: return h->at == FIXED_BYTES;
@@ -187,7 +187,7 @@ static bool phase_ends(const struct gzip_header *h, uint8_t byte)
 }
 
 /* Advances to the next phase whose field is present; an extra field of length 0 has no bytes. */
-static void next_phase(struct gzip_header *h)
+static void advance_gzip_header_phase(struct gzip_header *h)
 {
     static const uint8_t needs[HEADER_DONE] = {[HEADER_EXTRA_LENGTH] = FLAG_EXTRA,
                                                [HEADER_EXTRA] = FLAG_EXTRA,
@@ -206,18 +206,18 @@ static void next_phase(struct gzip_header *h)
 const char *gzip_header_parse_byte(struct gzip_header *h, uint8_t byte)
 {
     assert(h->phase < HEADER_DONE);
-    const char *problem = h->phase == HEADER_FIXED ? parse_fixed_byte(h, byte) : NULL;
+    const char *problem = h->phase == HEADER_FIXED ? parse_gzip_fixed_byte(h, byte) : NULL;
     if (problem != NULL) return problem;
     if (h->phase == HEADER_EXTRA_LENGTH || h->phase == HEADER_CHECKSUM)
         h->number |= (uint32_t)byte << (8 * h->at);
     /* The optional checksum is the low 16 bits of the CRC-32 of all header bytes before it. */
     if (h->phase != HEADER_CHECKSUM) h->crc = crc32_gzip_refl(h->crc, &byte, 1);
-    if (h->phase == HEADER_EXTRA) parse_extra_byte(h, byte);
+    if (h->phase == HEADER_EXTRA) parse_gzip_extra_field_byte(h, byte);
     h->at++;
-    if (!phase_ends(h, byte)) return NULL;
+    if (!gzip_header_phase_has_ended(h, byte)) return NULL;
     if (h->phase == HEADER_CHECKSUM && h->number != (h->crc & 0xffff))
         return "wrong header checksum";
-    next_phase(h);
+    advance_gzip_header_phase(h);
     return NULL;
 }
 
@@ -271,7 +271,7 @@ static enum decode_result gzip_decode(void *state, struct decode *d)
 {
     struct gzip_state *s = state;
     if (s->header.phase != HEADER_DONE) return read_gzip_header(s, d);
-    const uint32_t room = limited_room(d);
+    const uint32_t room = output_room_in_32_bits(d);
     s->inflate.next_in = (uint8_t *)d->in;
     s->inflate.avail_in = (uint32_t)d->in_size;
     s->inflate.next_out = d->out;
@@ -439,7 +439,7 @@ struct zstd_state {
 /* Frames begin with 0x28, skippable ones with 0x50 to 0x5f. Libraries may also decode formats of
  * before zstd 1.0, without all of their checks: what they return for damaged data depends on the
  * sizes of the pieces. */
-static bool begins_frame(uint8_t byte)
+static bool byte_begins_zstd_frame(uint8_t byte)
 {
     return byte == 0x28 || (byte & 0xf0) == 0x50;
 }
@@ -476,7 +476,7 @@ static enum decode_result zstd_error(struct decode *d, size_t result)
 
 /* The library does not compare the size of the content with the header if the last block is empty.
  */
-static enum decode_result end_frame(struct zstd_state *s, struct decode *d)
+static enum decode_result end_zstd_frame(struct zstd_state *s, struct decode *d)
 {
     const unsigned long long size = s->head[0] == 0x28
                                         ? ZSTD_getFrameContentSize(s->head, s->head_size)
@@ -494,7 +494,7 @@ static enum decode_result zstd_decode(void *state, struct decode *d)
     struct zstd_state *s = state;
     ZSTD_inBuffer in = {d->in, d->in_size, 0};
     ZSTD_outBuffer out = {d->out, d->out_size, 0};
-    if (s->head_size == 0 && d->in_size > 0 && !begins_frame(d->in[0])) {
+    if (s->head_size == 0 && d->in_size > 0 && !byte_begins_zstd_frame(d->in[0])) {
         d->problem = "not a zstd header";
         return DECODE_NO_FRAME;
     }
@@ -505,7 +505,7 @@ static enum decode_result zstd_decode(void *state, struct decode *d)
     s->content += out.pos;
     advance_decode(d, d->in_size - in.pos, out.pos);
     if (ZSTD_isError(result)) return zstd_error(d, result);
-    return result > 0 ? DECODE_MORE : end_frame(s, d);
+    return result > 0 ? DECODE_MORE : end_zstd_frame(s, d);
 }
 
 static void zstd_close(void *state)
@@ -520,7 +520,7 @@ static void zstd_close(void *state)
 /* The states, with the function of each change:
  *
  *     BETWEEN_FRAMES -> IN_FRAME       [next_compressed_frame]
- *     IN_FRAME       -> BETWEEN_FRAMES [decode_some]
+ *     IN_FRAME       -> BETWEEN_FRAMES [decode_available_input]
  *     BETWEEN_FRAMES -> ENDED          [next_compressed_frame, skip_padding] */
 enum decompressor_state { BETWEEN_FRAMES, IN_FRAME, ENDED };
 
@@ -625,14 +625,15 @@ bool decompressor_is_past(const struct decompressor *z)
     return z->past;
 }
 
-static int set_truncated(const struct decompressor *z, struct glint_error *error)
+static int set_truncated_input_error(const struct decompressor *z, struct glint_error *error)
 {
     return error_set(error, GLINT_E_COMPRESSED_TRUNCATED, "copy or download the file again",
                      "%s: the %s data ends early, at byte %" PRIu64, z->source->path,
                      z->codec->name, decompressor_offset(z));
 }
 
-static int set_corrupt(const struct decompressor *z, struct glint_error *error, const char *reason)
+static int set_corrupt_input_error(const struct decompressor *z, struct glint_error *error,
+                                   const char *reason)
 {
     char hint[sizeof error->hint];
     text_format(hint, sizeof hint, "check the file with %s", z->codec->check);
@@ -641,7 +642,7 @@ static int set_corrupt(const struct decompressor *z, struct glint_error *error, 
                      decompressor_offset(z), reason);
 }
 
-static int set_too_large(const struct decompressor *z, struct glint_error *error)
+static int set_window_too_large_error(const struct decompressor *z, struct glint_error *error)
 {
     char hint[sizeof error->hint];
     text_format(hint, sizeof hint, "decompress it first (%s), or compress it with a smaller window",
@@ -653,7 +654,7 @@ static int set_too_large(const struct decompressor *z, struct glint_error *error
                      DECOMPRESS_MEMORY_MAX / MIB);
 }
 
-static int set_old_format(const struct decompressor *z, struct glint_error *error)
+static int set_old_format_error(const struct decompressor *z, struct glint_error *error)
 {
     char hint[sizeof error->hint];
     text_format(hint, sizeof hint, "decompress it first (%s)", z->codec->unpack);
@@ -663,7 +664,8 @@ static int set_old_format(const struct decompressor *z, struct glint_error *erro
 }
 
 /* What follows the last frame, at `at`, is no frame. */
-static int set_trailing(const struct decompressor *z, uint64_t at, struct glint_error *error)
+static int set_trailing_bytes_error(const struct decompressor *z, uint64_t at,
+                                    struct glint_error *error)
 {
     char hint[sizeof error->hint], reader[64], count[32] = "";
     text_format(reader, sizeof reader, "head -c %" PRIu64, at);
@@ -681,10 +683,11 @@ static int set_decode_error(const struct decompressor *z, enum decode_result res
 {
     assert(result > DECODE_FRAME_END);
     if (result == DECODE_NO_MEMORY) return error_no_memory(error);
-    if (result == DECODE_TOO_LARGE) return set_too_large(z, error);
-    if (result == DECODE_OLD_FORMAT) return set_old_format(z, error);
-    if (result == DECODE_NO_FRAME && z->frames > 1) return set_trailing(z, z->frame_at, error);
-    return set_corrupt(z, error, problem != NULL ? problem : "cannot be decompressed");
+    if (result == DECODE_TOO_LARGE) return set_window_too_large_error(z, error);
+    if (result == DECODE_OLD_FORMAT) return set_old_format_error(z, error);
+    if (result == DECODE_NO_FRAME && z->frames > 1)
+        return set_trailing_bytes_error(z, z->frame_at, error);
+    return set_corrupt_input_error(z, error, problem != NULL ? problem : "cannot be decompressed");
 }
 
 /* Reads the next bytes into the empty `in`. Returns 0 or a code. */
@@ -704,12 +707,13 @@ static int refill_input(struct decompressor *z, struct glint_error *error)
 }
 
 /* The byte after the padding is not zero. */
-static int end_padding(const struct decompressor *z, uint64_t zeros, struct glint_error *error)
+static int check_padding_before_frame(const struct decompressor *z, uint64_t zeros,
+                                      struct glint_error *error)
 {
     if (!z->codec->frames_after_padding)
-        return set_trailing(z, decompressor_offset(z) - zeros, error);
+        return set_trailing_bytes_error(z, decompressor_offset(z) - zeros, error);
     if (zeros % z->codec->padding == 0) return 0;
-    return set_corrupt(z, error, "the padding before it has a wrong length");
+    return set_corrupt_input_error(z, error, "the padding before it has a wrong length");
 }
 
 /* Zeros up to the end of the file are no error: tapes pad files with them. */
@@ -718,12 +722,12 @@ static int skip_padding(struct decompressor *z, struct glint_error *error)
     uint64_t zeros = 0;
     for (;;) {
         for (; z->left > 0; z->left--, z->next++, zeros++)
-            if (*z->next != 0) return end_padding(z, zeros, error);
+            if (*z->next != 0) return check_padding_before_frame(z, zeros, error);
         int r = refill_input(z, error);
         if (r < 0) return r;
         if (z->file_ended) break;
     }
-    if (zeros % z->codec->padding != 0) return set_truncated(z, error);
+    if (zeros % z->codec->padding != 0) return set_truncated_input_error(z, error);
     z->state = ENDED;
     return 0;
 }
@@ -734,7 +738,7 @@ static int next_compressed_frame(struct decompressor *z, struct glint_error *err
     int r = z->left == 0 ? refill_input(z, error) : 0;
     if (r < 0) return r;
     if (z->left == 0) {
-        if (z->frames == 0) return set_truncated(z, error);
+        if (z->frames == 0) return set_truncated_input_error(z, error);
         z->state = ENDED;
         return 0;
     }
@@ -750,8 +754,8 @@ static int next_compressed_frame(struct decompressor *z, struct glint_error *err
 }
 
 /* Returns the number of bytes written to `out`, or a code. */
-static int64_t decode_some(struct decompressor *z, void *out, uint64_t size,
-                           struct glint_error *error)
+static int64_t decode_available_input(struct decompressor *z, void *out, uint64_t size,
+                                      struct glint_error *error)
 {
     int r = z->left == 0 ? refill_input(z, error) : 0;
     if (r < 0) return r;
@@ -765,17 +769,18 @@ static int64_t decode_some(struct decompressor *z, void *out, uint64_t size,
     if (result == DECODE_FRAME_END)
         z->state = BETWEEN_FRAMES;
     else if (!progress)
-        return z->left == 0 ? set_truncated(z, error)
-                            : set_corrupt(z, error, "cannot be decompressed");
+        return z->left == 0 ? set_truncated_input_error(z, error)
+                            : set_corrupt_input_error(z, error, "cannot be decompressed");
     return (int64_t)(size - d.out_size);
 }
 
 /* Between two frames: returns 1 if the frame before is the one that ends at `to`, 0 if not. */
-static int pass_end_frame(struct decompressor *z, struct glint_error *error)
+static int check_end_of_frame_range(struct decompressor *z, struct glint_error *error)
 {
     const uint64_t at = decompressor_offset(z);
     if (z->to == 0 || z->past || at < z->to) return 0;
-    if (at > z->to) return set_corrupt(z, error, "the frame ends later than its header says");
+    if (at > z->to)
+        return set_corrupt_input_error(z, error, "the frame ends later than its header says");
     z->past = true;
     return 1;
 }
@@ -788,9 +793,9 @@ int64_t decompressor_read(struct decompressor *z, void *out, uint64_t size,
     while (done < size && z->state != ENDED) {
         int64_t n;
         if (z->state == IN_FRAME) {
-            n = decode_some(z, (uint8_t *)out + done, size - done, error);
+            n = decode_available_input(z, (uint8_t *)out + done, size - done, error);
         } else {
-            n = pass_end_frame(z, error);
+            n = check_end_of_frame_range(z, error);
             if (n > 0) break;
             if (n == 0) n = next_compressed_frame(z, error);
         }

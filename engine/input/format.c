@@ -41,7 +41,7 @@ static const struct format formats[] = {
 };
 
 /* No bytes match anywhere. */
-static bool matches_at(const struct bytes *b, const uint8_t *head, uint64_t size)
+static bool matches_magic_bytes(const struct bytes *b, const uint8_t *head, uint64_t size)
 {
     return b->size == 0 ||
            (size >= (uint64_t)b->at + b->size && memcmp(head + b->at, b->data, b->size) == 0);
@@ -70,7 +70,7 @@ uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
     if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
     const bool nul = size > 0 && memchr(head, 0, size) != NULL;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (matches_at(&kinds[i].first, head, size) && (!kinds[i].binary || nul))
+        if (matches_magic_bytes(&kinds[i].first, head, size) && (!kinds[i].binary || nul))
             return (uint8_t)kinds[i].kind;
     /* The header's map has these two keys, and perhaps others. */
     if (size > 4 && memcmp(head, "Obj\x01", 4) == 0 && memmem(head, size, "avro.", 5) != NULL)
@@ -120,8 +120,8 @@ enum compression format_detect_compression(const uint8_t *head, uint64_t size)
     while ((frame = skippable_frame_bytes(head, size, at)) > 0) at += frame;
     if (at >= size) return at > 0 ? COMPRESSION_ZSTD : COMPRESSION_NONE;
     for (size_t i = 0; i < sizeof magics / sizeof magics[0]; i++)
-        if (matches_at(&magics[i].first, head + at, size - at) &&
-            matches_at(&magics[i].second, head + at, size - at))
+        if (matches_magic_bytes(&magics[i].first, head + at, size - at) &&
+            matches_magic_bytes(&magics[i].second, head + at, size - at))
             return magics[i].compression;
     return COMPRESSION_NONE;
 }
@@ -132,7 +132,8 @@ const char *format_detect_unsupported(const uint8_t *head, uint64_t size, bool n
     if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
     const uint8_t *nul = size > 0 ? memchr(head, 0, size) : NULL;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        if (!matches_at(&formats[i].magic, head, size) || (formats[i].binary && nul == NULL))
+        if (!matches_magic_bytes(&formats[i].magic, head, size) ||
+            (formats[i].binary && nul == NULL))
             continue;
         text_format(reason, FORMAT_REASON_BYTES, "it is %s", formats[i].name);
         return formats[i].hint;

@@ -20,7 +20,7 @@
 #define PIPE_TEXT "a pipe, which only one process can read"
 
 /* Whether the error is not about this path: the walk stops, since others would fail too. */
-static bool is_fatal(int error)
+static bool is_system_limit_error(int error)
 {
     return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
@@ -52,7 +52,7 @@ int input_record_failed_call(struct input_walk *w, int error, const char *operat
                              const char *path)
 {
     if (w->error->code != GLINT_OK) return w->error->code; /* it is cancelled */
-    if (is_fatal(error))
+    if (is_system_limit_error(error))
         return error_set_system(w->error, GLINT_E_INPUT_IO, error, operation, path);
     char reason[128];
     return input_record_bad_path(w, input_error_code(error), path,
@@ -147,7 +147,7 @@ static int add_input_file(struct input_walk *w, const char *path, const char *st
 }
 
 /* A path that a pattern matches itself is added for that, once. */
-static bool is_other_match(const struct input_walk *w, const char *path, bool directory)
+static bool is_path_matched_by_glob(const struct input_walk *w, const char *path, bool directory)
 {
     char slash[PATH_MAX];
     if (input_names_contain(w->matches, path)) return true;
@@ -175,7 +175,7 @@ static int add_directory_entry(struct input_walk *w, const char *dir, const char
     int r = w->env->stat(w->env, stored != NULL ? part : path, &stat);
     if (r < 0 && stored != NULL) return input_record_failed_call(w, r, "stat", path);
     if (r < 0) return record_failed_stat(w, r, path);
-    if (is_other_match(w, path, stat.kind == ENV_DIRECTORY)) return 0;
+    if (is_path_matched_by_glob(w, path, stat.kind == ENV_DIRECTORY)) return 0;
     if (w->in_tree && input_is_link_to_directory(w, path)) return 0;
     if (stat.kind == ENV_FILE) return add_input_file(w, path, stored != NULL ? part : NULL, &stat);
     return record_bad_kind(
@@ -212,7 +212,7 @@ static const struct saved_output *find_saved_output(const struct input_walk *w, 
     return s;
 }
 
-static int record_unwritten(struct input_walk *w, const struct saved_output *saved)
+static int record_unwritten_output(struct input_walk *w, const struct saved_output *saved)
 {
     struct input_list *list = w->list;
     const uint32_t n = list->unwritten_count;
@@ -358,7 +358,7 @@ static int add_input_path(struct input_walk *w, const char *text)
         return input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, "''", "an empty path", NULL);
     if (strcmp(text, INPUT_STDIN) == 0) return add_pipe(w, text, PIPE_TEXT);
     const struct saved_output *saved = find_saved_output(w, path_from_file_url(text));
-    if (saved != NULL && saved->directory == NULL) return record_unwritten(w, saved);
+    if (saved != NULL && saved->directory == NULL) return record_unwritten_output(w, saved);
     if (saved != NULL && remote_url_kind(saved->directory) != REMOTE_NONE)
         return input_record_bad_path(w, GLINT_E_INPUT_KIND, text,
                                      "an output of this job, whose parts cannot be read before the "
@@ -371,11 +371,12 @@ static int add_input_path(struct input_walk *w, const char *text)
         r = w->env->stat(w->env, path, &stat);
     }
     if (r == 0) return add_existing_path(w, path, &stat);
-    if (input_has_braces(text) && remote_url_kind(text) != REMOTE_HTTP && !is_fatal(r))
+    if (input_has_braces(text) && remote_url_kind(text) != REMOTE_HTTP && !is_system_limit_error(r))
         return add_alternatives(w, text);
-    if (remote_url_kind(text) != REMOTE_NONE && !is_fatal(r)) return input_add_url(w, text);
-    return input_is_glob(path) && !is_fatal(r) ? add_glob(w, path)
-                                               : record_missing_path(w, r, text);
+    if (remote_url_kind(text) != REMOTE_NONE && !is_system_limit_error(r))
+        return input_add_url(w, text);
+    return input_is_glob(path) && !is_system_limit_error(r) ? add_glob(w, path)
+                                                            : record_missing_path(w, r, text);
 }
 
 /* Copies the path before the next comma that has no backslash before it and is not in braces. Of n

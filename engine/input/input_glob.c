@@ -92,8 +92,8 @@ bool input_is_link_to_directory(struct input_walk *w, const char *path)
 
 /* Adds `path`, a name in a directory: to `dirs` if it is a directory itself, or else to `files`,
  * unless that is NULL. */
-static int add_walked(struct input_walk *w, const char *path, struct name_list *dirs,
-                      struct name_list *files)
+static int add_walked_entry(struct input_walk *w, const char *path, struct name_list *dirs,
+                            struct name_list *files)
 {
     struct env_stat stat;
     if (cancel_check(w->env, w->list->cancelled, w->error) != 0) return w->error->code;
@@ -105,8 +105,8 @@ static int add_walked(struct input_walk *w, const char *path, struct name_list *
 
 /* Matches ** in each directory in `from`: the directory and all below it, or, if it is the last
  * component, the files in these. */
-static int glob_tree(struct input_walk *w, const struct name_list *from, bool last,
-                     struct name_list *to)
+static int expand_double_star(struct input_walk *w, const struct name_list *from, bool last,
+                              struct name_list *to)
 {
     struct name_list found = {.walk = w};
     struct name_list *dirs = last ? &found : to;
@@ -120,7 +120,7 @@ static int glob_tree(struct input_walk *w, const struct name_list *from, bool la
         for (uint64_t k = 0; r == 0 && k < names.count; k++) {
             char path[PATH_MAX];
             if (text_format(path, sizeof path, "%s%s", dir, names.items[k]))
-                r = add_walked(w, path, dirs, last ? to : NULL);
+                r = add_walked_entry(w, path, dirs, last ? to : NULL);
         }
         input_names_fini(&names);
     }
@@ -128,8 +128,8 @@ static int glob_tree(struct input_walk *w, const struct name_list *from, bool la
     return r;
 }
 
-static int add_component(struct input_walk *w, const char *dir, const char *name,
-                         const char *slashes, struct name_list *to)
+static int add_path_with_component(struct input_walk *w, const char *dir, const char *name,
+                                   const char *slashes, struct name_list *to)
 {
     char path[PATH_MAX];
     if (w->in_tree && text_format(path, sizeof path, "%s%s", dir, name) &&
@@ -140,21 +140,21 @@ static int add_component(struct input_walk *w, const char *dir, const char *name
 
 /* Matches one component, `name` with the slashes after it, in each directory in `from`. A directory
  * that cannot be listed is an error; a path that is not a directory has no matches. */
-static int glob_step(struct input_walk *w, const struct name_list *from, char *name,
-                     const char *slashes, bool last, struct name_list *to)
+static int expand_glob_component(struct input_walk *w, const struct name_list *from, char *name,
+                                 const char *slashes, bool last, struct name_list *to)
 {
     int r = 0;
-    if (strcmp(name, "**") == 0) return glob_tree(w, from, last, to);
+    if (strcmp(name, "**") == 0) return expand_double_star(w, from, last, to);
     for (uint64_t i = 0; r == 0 && i < from->count; i++) {
         const char *dir = from->items[i];
         if (!input_is_glob(name)) {
-            r = add_component(w, dir, name, slashes, to);
+            r = add_path_with_component(w, dir, name, slashes, to);
             continue;
         }
         struct name_list names;
         r = input_names_list(&names, w, dir[0] != '\0' ? dir : ".", NULL, name);
         for (uint64_t k = 0; r == 0 && k < names.count; k++)
-            r = add_component(w, dir, names.items[k], slashes, to);
+            r = add_path_with_component(w, dir, names.items[k], slashes, to);
         input_names_fini(&names);
     }
     return r;
@@ -175,51 +175,51 @@ void input_glob_init(struct input_glob *g, char *pattern)
     if (g->names[g->count - 1][0] == '\0') g->names[g->count - 1] = "*";
 }
 
-static bool is_tree(const struct input_glob *g, uint32_t i)
+static bool is_double_star(const struct input_glob *g, uint32_t i)
 {
     return strcmp(g->names[i], "**") == 0;
 }
 
 /* Adds the states in which ** has matched nothing; the last one matches a name at least. */
-static uint64_t skip_trees(const struct input_glob *g, uint64_t states)
+static uint64_t add_states_after_double_stars(const struct input_glob *g, uint64_t states)
 {
     for (uint32_t i = 0; i + 1 < g->count; i++)
-        if ((states >> i & 1) != 0 && is_tree(g, i)) states |= UINT64_C(2) << i;
+        if ((states >> i & 1) != 0 && is_double_star(g, i)) states |= UINT64_C(2) << i;
     return states;
 }
 
 /* Bit i of `states`: the first i components have matched what is before the name. */
-static uint64_t match_name(const struct input_glob *g, uint64_t states, const char *name)
+static uint64_t match_name_in_states(const struct input_glob *g, uint64_t states, const char *name)
 {
     uint64_t next = 0;
     for (uint32_t i = 0; i < g->count; i++) {
         if ((states >> i & 1) == 0) continue;
-        if (!is_tree(g, i))
+        if (!is_double_star(g, i))
             next |= name_matches(g->names[i], name) ? UINT64_C(2) << i : 0;
         else if (name_matches(NULL, name))
             next |= UINT64_C(1) << i | (i + 1 == g->count ? UINT64_C(2) << i : 0);
     }
-    return skip_trees(g, next);
+    return add_states_after_double_stars(g, next);
 }
 
 bool input_glob_spans_directories(const struct input_glob *g)
 {
-    return g->count > 1 || is_tree(g, 0);
+    return g->count > 1 || is_double_star(g, 0);
 }
 
 enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory,
                                  size_t *out_size)
 {
     const uint64_t all = UINT64_C(1) << g->count;
-    const bool files = is_tree(g, g->count - 1); /* all that match are files */
-    uint64_t states = skip_trees(g, 1);
+    const bool files = is_double_star(g, g->count - 1); /* all that match are files */
+    uint64_t states = add_states_after_double_stars(g, 1);
     char name[PATH_MAX];
     *out_size = 0;
     for (const char *p = path; p != NULL && (states != 0 || *out_size > 0);) {
         const size_t size = strcspn(p, "/"), end = (size_t)(p - path) + size;
         if (!text_format(name, sizeof name, "%.*s", (int)size, p)) return GLOB_NONE;
         if (!name_matches(NULL, name)) *out_size = 0; /* hidden in a directory that matches */
-        states = match_name(g, states, name);
+        states = match_name_in_states(g, states, name);
         p = path[end] == '/' ? path + end + 1 : NULL;
         if ((states & all) != 0 && !files && (p != NULL || directory) && *out_size == 0)
             *out_size = end;
@@ -242,7 +242,7 @@ int input_glob_expand(struct input_walk *w, const char *pattern, struct name_lis
         text_format(name, sizeof name, "%.*s", (int)length, p);
         text_format(slashes, sizeof slashes, "%.*s", (int)slash_count, p + length);
         p += length + slash_count;
-        r = glob_step(w, out, name, slashes, *p == '\0', &next);
+        r = expand_glob_component(w, out, name, slashes, *p == '\0', &next);
         w->in_tree = w->in_tree || strcmp(name, "**") == 0;
         input_names_fini(out);
         *out = next;
@@ -277,7 +277,7 @@ static const char *alternative_end(const char *p)
 }
 
 /* Returns the first group of two or more alternatives, or NULL. */
-static const char *find_group(const char *text)
+static const char *find_brace_group(const char *text)
 {
     for (const char *p = strchr(text, '{'); p != NULL; p = strchr(p + 1, '{'))
         if (input_brace_end(p) != NULL && *alternative_end(p + 1) == ',') return p;
@@ -286,11 +286,11 @@ static const char *find_group(const char *text)
 
 bool input_has_braces(const char *text)
 {
-    return find_group(text) != NULL;
+    return find_brace_group(text) != NULL;
 }
 
 /* Adds the texts that replace the first group of `text` by each of its alternatives. */
-static int expand_group(const char *text, const char *open, struct name_list *out)
+static int expand_brace_group(const char *text, const char *open, struct name_list *out)
 {
     const char *end = input_brace_end(open), *p = open;
     int r = 0;
@@ -316,9 +316,9 @@ int input_expand_braces(struct input_walk *w, const char *text, struct name_list
         struct name_list next = {.walk = w};
         again = false;
         for (uint64_t i = 0; r == 0 && i < out->count; i++) {
-            const char *group = find_group(out->items[i]);
+            const char *group = find_brace_group(out->items[i]);
             again = again || group != NULL;
-            r = group != NULL ? expand_group(out->items[i], group, &next)
+            r = group != NULL ? expand_brace_group(out->items[i], group, &next)
                               : input_names_add(&next, out->items[i]);
             if (r == 0 && next.count > INPUT_ALTERNATIVES_MAX)
                 r = error_set(w->error, GLINT_E_PLAN_LIMIT, "use a pattern, such as *",

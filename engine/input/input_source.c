@@ -59,8 +59,8 @@ struct copy_source {
 
 /* Returns the number of bytes read, 0 at the end, or a code. A FIFO is opened without blocking, so
  * the first read waits for its writer here. */
-static int64_t read_spool_some(struct env *env, const struct copy_source *from, uint8_t *out,
-                               struct glint_error *error)
+static int64_t read_pipe_for_spool(struct env *env, const struct copy_source *from, uint8_t *out,
+                                   struct glint_error *error)
 {
     int64_t n = -EAGAIN;
     while (n == -EAGAIN) {
@@ -79,7 +79,7 @@ static int copy_to_spool(struct env *env, const struct copy_source *from, int to
     uint64_t copied = 0;
     int64_t n;
     int r = 0;
-    while (r == 0 && (n = read_spool_some(env, from, bytes, error)) != 0) {
+    while (r == 0 && (n = read_pipe_for_spool(env, from, bytes, error)) != 0) {
         r = n < 0 ? (int)n : env_write_all(env, to, bytes, (uint64_t)n);
         if (n > 0 && r != 0)
             r = error_set_write(error, GLINT_E_WORK_DIR, r, "the copy of piped input", copied,
@@ -142,7 +142,7 @@ int input_source_open(struct input_source *s, struct env *env, const char *path,
     if (remote != NULL) {
         s->remote = remote_reader_create(env, place, path, cancelled);
         if (s->remote == NULL) return error_no_memory(error);
-        remote_reader_expect(s->remote, remote, end);
+        remote_reader_set_identity(s->remote, remote, end);
     } else {
         s->file = env->open(env, ENV_CWD, place, ENV_READ);
         if (s->file < 0)

@@ -23,7 +23,7 @@ static bool is_small_object(const struct split_piece *piece)
 }
 
 /* The bytes to ask for; 0: none. */
-static uint64_t bytes_ahead(const struct input_ahead *a, const struct split_piece *piece)
+static uint64_t bytes_to_read_ahead(const struct input_ahead *a, const struct split_piece *piece)
 {
     if (is_small_object(piece) && (a->head_bytes == 0 || piece->file_size < a->head_bytes))
         return piece->file_size;
@@ -31,17 +31,17 @@ static uint64_t bytes_ahead(const struct input_ahead *a, const struct split_piec
 }
 
 /* Returns whether the next piece may be started, too. */
-static bool start_ahead(struct input_ahead *a, struct env *env, int cancelled, uint32_t index)
+static bool start_read_ahead(struct input_ahead *a, struct env *env, int cancelled, uint32_t index)
 {
     const struct split_piece *piece = &a->split->pieces[index];
     struct remote_reader **place = &a->readers[index % REMOTE_AHEAD_MAX];
     assert(*place == NULL);
-    const uint64_t size = bytes_ahead(a, piece);
+    const uint64_t size = bytes_to_read_ahead(a, piece);
     if (size == 0) return true;
     const char *url = piece->stored != NULL ? piece->stored : piece->path;
     struct remote_reader *r = remote_reader_create(env, url, piece->path, cancelled);
     if (r == NULL) return false;
-    remote_reader_expect(r, piece->remote, size);
+    remote_reader_set_identity(r, piece->remote, size);
     if (!remote_reader_start(r, a->group, size)) {
         remote_reader_destroy(r);
         return false;
@@ -57,12 +57,12 @@ static struct remote_reader *input_ahead_take(struct input_ahead *a, struct env 
                                               uint32_t index)
 {
     struct glint_error ignored = {.code = GLINT_OK};
-    if (a->split->count == 1 || bytes_ahead(a, &a->split->pieces[index]) == 0) return NULL;
+    if (a->split->count == 1 || bytes_to_read_ahead(a, &a->split->pieces[index]) == 0) return NULL;
     if (a->group == NULL) a->group = remote_group_open(&ignored);
     if (a->group == NULL) return NULL;
     if (a->next < index) a->next = index;
     while (a->next < a->split->count && a->next - index < REMOTE_AHEAD_MAX &&
-           start_ahead(a, env, cancelled, a->next))
+           start_read_ahead(a, env, cancelled, a->next))
         a->next++;
     struct remote_reader *r = a->readers[index % REMOTE_AHEAD_MAX];
     a->readers[index % REMOTE_AHEAD_MAX] = NULL;

@@ -33,7 +33,7 @@ static const char *check_pointer(struct glint_slice pointer)
     return segments <= JSON_SEGMENTS_MAX ? NULL : "it has more than 32 names";
 }
 
-static bool append_name(struct buffer *out, const uint8_t *name, uint64_t size)
+static bool append_escaped_pointer_name(struct buffer *out, const uint8_t *name, uint64_t size)
 {
     bool ok = buffer_append(out, "/", 1);
     for (uint64_t i = 0; ok && i < size; i++) {
@@ -56,13 +56,14 @@ static const char *append_indexes(struct buffer *out, struct glint_slice path, u
         while (end < path.size && path.data[end] >= '0' && path.data[end] <= '9') end++;
         if (end == *at || end == path.size || path.data[end] != ']')
             return "an index is a number in brackets, from 0";
-        *ok = *ok && append_name(out, path.data + *at, end - *at);
+        *ok = *ok && append_escaped_pointer_name(out, path.data + *at, end - *at);
         *at = end + 1;
     }
     return *at == path.size || path.data[*at] == '.' ? NULL : "a dot is missing after ]";
 }
 
-static const char *append_dotted(struct buffer *out, struct glint_slice path, bool *ok)
+static const char *append_dotted_path_as_pointer(struct buffer *out, struct glint_slice path,
+                                                 bool *ok)
 {
     uint64_t at = path.size > 1 && path.data[0] == '$' && path.data[1] == '.' ? 1 : 0;
     if (at < path.size && path.data[at] == '.') at++;
@@ -75,7 +76,7 @@ static const char *append_dotted(struct buffer *out, struct glint_slice path, bo
         const uint64_t name = at;
         while (at < path.size && strchr(".[]", path.data[at]) == NULL) at++;
         if (at == name) return "a name is empty";
-        *ok = *ok && append_name(out, path.data + name, at - name);
+        *ok = *ok && append_escaped_pointer_name(out, path.data + name, at - name);
         const char *reason = append_indexes(out, path, &at, ok);
         if (reason != NULL || at == path.size) return reason;
         at++;
@@ -97,7 +98,7 @@ const char *json_path_append(struct buffer *pointers, struct glint_slice path, b
     if (path.data[0] == '/')
         ok = buffer_append(pointers, path.data, path.size);
     else
-        reason = append_dotted(pointers, path, &ok);
+        reason = append_dotted_path_as_pointer(pointers, path, &ok);
     if (reason == NULL && ok) {
         const uint8_t *pointer = pointers->data + before;
         reason = check_pointer((struct glint_slice){pointer, pointers->size - before});
@@ -139,7 +140,7 @@ static uint64_t parse_index(struct glint_slice name)
 }
 
 /* Decodes the name at `at`, up to a slash or the end of the pointer, to `out`. */
-static const char *read_name(const char *at, uint8_t *out, struct json_segment *segment)
+static const char *decode_pointer_name(const char *at, uint8_t *out, struct json_segment *segment)
 {
     uint64_t size = 0;
     for (; *at != '/' && *at != '\0'; at++) {
@@ -160,7 +161,7 @@ void json_pointer_read(const char *pointer, struct json_segment *segments, uint8
     *out = (struct json_path){.pointer = pointer, .raw = raw, .segments = segments};
     for (const char *at = pointer; *at != '\0';) {
         assert(*at == '/' && out->count < JSON_SEGMENTS_MAX);
-        at = read_name(at + 1, names, &segments[out->count]);
+        at = decode_pointer_name(at + 1, names, &segments[out->count]);
         names += segments[out->count++].name.size;
     }
     assert(out->count > 0);
@@ -267,19 +268,19 @@ static unsigned escape_size(const uint8_t *at, const uint8_t *end, bool *unpaire
 }
 
 /* Whether one of eight bytes is a quote, a backslash, a control character or not ASCII. */
-static bool has_special(uint64_t bytes)
+static bool has_special_string_byte(uint64_t bytes)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = ones << 7;
     const uint64_t quote = bytes ^ ones * '"', backslash = bytes ^ ones * '\\';
     return ((bytes | (bytes - ones * 0x20) | (quote - ones) | (backslash - ones)) & high) != 0;
 }
 
-static const uint8_t *skip_plain(const uint8_t *at, const uint8_t *end)
+static const uint8_t *skip_plain_string_bytes(const uint8_t *at, const uint8_t *end)
 {
     while (end - at >= 8) {
         uint64_t bytes;
         memcpy(&bytes, at, sizeof bytes);
-        if (has_special(bytes)) break;
+        if (has_special_string_byte(bytes)) break;
         at += 8;
     }
     while (at < end && *at >= 0x20 && *at < 0x80 && *at != '"' && *at != '\\') at++;
@@ -293,7 +294,7 @@ static const char *scan_string(struct scan *s, struct json_value *out)
     out->kind = JSON_KIND_TEXT;
     out->escaped = out->unpaired = false;
     for (;;) {
-        s->at = skip_plain(s->at, s->end);
+        s->at = skip_plain_string_bytes(s->at, s->end);
         if (s->at == s->end) return "JSON: a string has no closing quote";
         if (*s->at == '"') break;
         if (*s->at < 0x20) return "JSON: a control character in a string";
@@ -444,7 +445,7 @@ static const uint8_t *number_end(const uint8_t *at, const uint8_t *end)
 }
 
 /* Returns the end of true, false or null at `at`, or NULL. */
-static const uint8_t *word_end(const uint8_t *at, const uint8_t *end)
+static const uint8_t *find_json_word_end(const uint8_t *at, const uint8_t *end)
 {
     static const char *const words[] = {"true", "false", "null"};
     for (int i = 0; i < 3; i++) {
@@ -456,7 +457,7 @@ static const uint8_t *word_end(const uint8_t *at, const uint8_t *end)
 
 /* ---- Objects and arrays */
 
-static bool in_array(const struct scan *s)
+static bool is_innermost_container_array(const struct scan *s)
 {
     const uint32_t at = s->depth - 1;
     return (s->arrays[at / 64] >> at % 64 & 1) != 0;
@@ -490,7 +491,7 @@ static const char *scan_value(struct scan *s, uint64_t matched)
         end = number_end(s->at, s->end);
         if (end == NULL) return "JSON: a number is not valid";
     } else {
-        end = word_end(s->at, s->end);
+        end = find_json_word_end(s->at, s->end);
         if (end == NULL) return s->at < s->end ? "JSON: a value is not valid" : JSON_LINE_ENDS;
     }
     if (end != NULL) {
@@ -528,7 +529,7 @@ static uint64_t match_paths(const struct scan *s, const struct json_value *name)
 }
 
 /* The paths that lead to the innermost container, which has ended, have all of it. */
-static void end_container(struct scan *s)
+static void end_values_of_container(struct scan *s)
 {
     if (s->depth > JSON_SEGMENTS_MAX) return;
     for (uint64_t left = s->levels[s->depth].active; left != 0; left &= left - 1) {
@@ -541,14 +542,14 @@ static void end_container(struct scan *s)
 
 /* Passes the closing bracket if it is next and may be here, or what separates members. Returns NULL
  * with *out_closed set, or what is wrong. */
-static const char *begin_next(struct scan *s, bool *out_closed)
+static const char *begin_next_member_or_close(struct scan *s, bool *out_closed)
 {
-    const bool array = in_array(s);
+    const bool array = is_innermost_container_array(s);
     skip_space(s);
     *out_closed = peek_byte(s) == (array ? ']' : '}');
     if (*out_closed) {
         s->at++;
-        end_container(s);
+        end_values_of_container(s);
         s->depth--;
     } else if (s->at == s->end) {
         return JSON_LINE_ENDS;
@@ -593,8 +594,9 @@ static const char *scan_object(struct scan *s)
     const char *problem = open_container(s, paths < 64 ? (UINT64_C(1) << paths) - 1 : UINT64_MAX);
     while (problem == NULL && s->depth > 0) {
         bool closed;
-        problem = begin_next(s, &closed);
-        if (problem == NULL && !closed) problem = in_array(s) ? next_element(s) : next_member(s);
+        problem = begin_next_member_or_close(s, &closed);
+        if (problem == NULL && !closed)
+            problem = is_innermost_container_array(s) ? next_element(s) : next_member(s);
     }
     if (problem != NULL) return problem;
     skip_space(s);

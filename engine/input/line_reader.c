@@ -88,7 +88,7 @@ static uint64_t file_offset(const struct line_reader *l, uint64_t at)
 }
 
 /* Where buffer[at] is in the input. */
-static struct glint_origin origin_of(const struct line_reader *l, uint64_t at)
+static struct glint_origin origin_of_buffer(const struct line_reader *l, uint64_t at)
 {
     const struct split_piece *piece = current_piece(l);
     return (struct glint_origin){.path = piece->path,
@@ -125,7 +125,7 @@ int line_reader_open(struct line_reader *l, struct glint_task *task, const struc
 /* The record that begins at buffer[at] has no end: most probably because of a quote. */
 static int set_unclosed_quote(struct line_reader *l, uint64_t at)
 {
-    const struct glint_origin o = origin_of(l, at);
+    const struct glint_origin o = origin_of_buffer(l, at);
     const int64_t line = line_number_at(l->task->env, &o, 0);
     char where[64];
     text_format(where, sizeof where, line > 0 ? ":%" PRId64 : ", byte %" PRId64,
@@ -199,7 +199,7 @@ static int fill_buffer(struct line_reader *l)
 
 /* Adds the bytes on disk read so far to COUNT_BYTES_READ, without those outside the piece: the
  * pieces of a file must add up to its size. */
-static void count_bytes(struct line_reader *l)
+static void count_bytes_read_of_piece(struct line_reader *l)
 {
     const struct split_piece *piece = current_piece(l);
     uint64_t bytes;
@@ -217,7 +217,7 @@ static int finish_piece(struct line_reader *l)
 {
     int r = input_stream_check_unchanged(&l->source);
     if (r < 0) return r;
-    count_bytes(l);
+    count_bytes_read_of_piece(l);
     input_stream_close(&l->source);
     l->piece++;
     return 0;
@@ -349,12 +349,12 @@ static int begin_piece(struct line_reader *l)
 
 /* Sets *out to a batch whose value column is buffer[at, at + size), with rows from l->line on,
  * which are in row_start and row_end. */
-static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t rows, uint64_t at,
-                     uint64_t size)
+static int set_batch_of_rows(struct line_reader *l, struct glint_batch *out, uint32_t rows,
+                             uint64_t at, uint64_t size)
 {
     assert(rows > 0 && rows <= BATCH_ROWS_MAX);
     assert(at <= l->line && l->line <= at + size && at + size <= l->fill);
-    l->origin = origin_of(l, l->line);
+    l->origin = origin_of_buffer(l, l->line);
     l->origin.base = l->buffer + l->line;
     l->origin.size = at + size - l->line;
     *out = (struct glint_batch){.rows = rows,
@@ -370,22 +370,22 @@ static int emit_rows(struct line_reader *l, struct glint_batch *out, uint32_t ro
 }
 
 /* Returns the line buffer[line, line_end) as a batch of one row. */
-static int emit_line(struct line_reader *l, uint64_t line_end, struct glint_batch *out)
+static int set_batch_of_one_line(struct line_reader *l, uint64_t line_end, struct glint_batch *out)
 {
     const uint64_t size = line_end - l->line;
     if (size > l->task->options->line_bytes_max) return set_line_too_long(l, l->line);
     l->row_start[0] = 0;
     l->row_end[0] = (uint32_t)size;
-    emit_rows(l, out, 1, l->line, size);
+    set_batch_of_rows(l, out, 1, l->line, size);
     if (size > BATCH_BYTES_MAX) out->value.start = out->value.end = NULL;
     return 1;
 }
 
 /* Returns the line that ends with the LF at `lf` as a batch of one row. */
-static int emit_terminated_line(struct line_reader *l, uint64_t lf, struct glint_batch *out)
+static int set_batch_of_terminated_line(struct line_reader *l, uint64_t lf, struct glint_batch *out)
 {
     const bool cr = lf > l->line && l->buffer[lf - 1] == '\r';
-    int r = emit_line(l, cr ? lf - 1 : lf, out);
+    int r = set_batch_of_one_line(l, cr ? lf - 1 : lf, out);
     l->line = l->scanned = lf + 1;
     return r;
 }
@@ -396,7 +396,8 @@ static void strip_cr(const uint8_t *base, const uint32_t *start, uint32_t *end, 
     for (uint32_t i = 0; i < rows; i++) end[i] -= end[i] > start[i] && base[end[i] - 1] == '\r';
 }
 
-/* Needed only for limits below a batch's size: fill_buffer and emit_line check larger lines. */
+/* Needed only for limits below a batch's size: fill_buffer and set_batch_of_one_line check larger
+ * lines. */
 static int check_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
 {
     const uint64_t max = l->task->options->line_bytes_max;
@@ -406,8 +407,9 @@ static int check_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
     return 0;
 }
 
-/* As body_batch, for records of CSV that end before `end`. */
-static int csv_batch(struct line_reader *l, uint64_t base_at, uint64_t end, struct glint_batch *out)
+/* As read_line_batch_of_body, for records of CSV that end before `end`. */
+static int read_csv_batch_of_body(struct line_reader *l, uint64_t base_at, uint64_t end,
+                                  struct glint_batch *out)
 {
     const uint8_t *lf = NULL;
     uint64_t row = l->line;
@@ -422,24 +424,24 @@ static int csv_batch(struct line_reader *l, uint64_t base_at, uint64_t end, stru
     strip_cr(l->buffer + base_at, l->row_start, l->row_end, rows);
     int r = check_lengths(l, base_at, rows);
     if (r < 0) return r;
-    emit_rows(l, out, rows, base_at, l->row_end[rows - 1]);
+    set_batch_of_rows(l, out, rows, base_at, l->row_end[rows - 1]);
     l->line = row;
     return 1;
 }
 
 /* Sets *out to a batch of lines that end in the body and returns 1, or 0 if none ends in the bytes
  * scanned. */
-static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *out)
+static int read_line_batch_of_body(struct line_reader *l, uint64_t body, struct glint_batch *out)
 {
     const uint64_t base_at = l->line & ~(uint64_t)(ALIGN - 1);
     const uint8_t *base = l->buffer + base_at;
     if (l->scanned - base_at >= BATCH_BYTES_MAX - ALIGN) { /* larger than a batch */
         const uint8_t *lf = find_row_end(l, body);
         l->scanned = body;
-        return lf != NULL ? emit_terminated_line(l, (uint64_t)(lf - l->buffer), out) : 0;
+        return lf != NULL ? set_batch_of_terminated_line(l, (uint64_t)(lf - l->buffer), out) : 0;
     }
     const uint64_t room = base_at + BATCH_BYTES_MAX;
-    if (l->csv != 0) return csv_batch(l, base_at, body < room ? body : room, out);
+    if (l->csv != 0) return read_csv_batch_of_body(l, base_at, body < room ? body : room, out);
     const struct newlines found =
         l->index(base, (uint32_t)(l->scanned - base_at),
                  (uint32_t)((body < room ? body : room) - base_at), l->row_start, l->row_end);
@@ -452,7 +454,7 @@ static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *
     const bool lines = !found.any_cr && base[l->row_end[0]] == '\n';
     int r = check_lengths(l, base_at, found.count);
     if (r < 0) return r;
-    emit_rows(l, out, found.count, base_at, l->row_end[found.count - 1]);
+    set_batch_of_rows(l, out, found.count, base_at, l->row_end[found.count - 1]);
     out->value.lines = lines ? l->row_start : NULL;
     l->line = next;
     return 1;
@@ -460,7 +462,7 @@ static int body_batch(struct line_reader *l, uint64_t body, struct glint_batch *
 
 /* Sets *out to a batch of the piece's last line and finishes the piece. Returns 1, 0 if more bytes
  * are needed or no line is left, or a code. */
-static int tail_batch(struct line_reader *l, struct glint_batch *out)
+static int read_batch_of_last_line(struct line_reader *l, struct glint_batch *out)
 {
     const uint8_t *lf = find_row_end(l, l->fill);
     if (lf == NULL && !l->source.ended) {
@@ -469,9 +471,9 @@ static int tail_batch(struct line_reader *l, struct glint_batch *out)
     }
     int rows = 0;
     if (lf != NULL)
-        rows = emit_terminated_line(l, (uint64_t)(lf - l->buffer), out);
+        rows = set_batch_of_terminated_line(l, (uint64_t)(lf - l->buffer), out);
     else if (l->line < l->fill)
-        rows = emit_line(l, l->fill, out);
+        rows = set_batch_of_one_line(l, l->fill, out);
     if (rows < 0) return rows;
     if (lf == NULL) l->line = l->fill;
     int r = finish_piece(l);
@@ -489,9 +491,9 @@ int line_reader_next(struct line_reader *l, struct glint_batch *out)
         }
         const uint64_t body = body_end(l);
         if (l->scanned < body)
-            r = body_batch(l, body, out);
+            r = read_line_batch_of_body(l, body, out);
         else if (l->source.at >= l->end || l->source.ended)
-            r = tail_batch(l, out);
+            r = read_batch_of_last_line(l, out);
         else
             r = fill_buffer(l);
     }
@@ -501,7 +503,8 @@ int line_reader_next(struct line_reader *l, struct glint_batch *out)
 void line_reader_close(struct line_reader *l)
 {
     if (l->source.open) {
-        if (l->task->error.code == GLINT_OK) count_bytes(l); /* the caller stopped early */
+        if (l->task->error.code == GLINT_OK)
+            count_bytes_read_of_piece(l); /* the caller stopped early */
         input_stream_close(&l->source);
     }
     input_ahead_close(&l->ahead);

@@ -32,7 +32,7 @@ static inline uint64_t newlines_valid_mask(uint32_t at, uint32_t to)
 
 #define AVX2 __attribute__((target("avx2,bmi,popcnt")))
 
-AVX2 static inline uint64_t equal_avx2(__m256i low, __m256i high, char byte)
+AVX2 static inline uint64_t equal_byte_mask_avx2(__m256i low, __m256i high, char byte)
 {
     const __m256i wanted = _mm256_set1_epi8(byte);
     const uint32_t a = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted));
@@ -42,7 +42,8 @@ AVX2 static inline uint64_t equal_avx2(__m256i low, __m256i high, char byte)
 
 /* Stores four offsets without a branch, two more where lines are short, and the rare rest in a
  * loop. tzcnt of 0 is 64: an invalid offset, which the next chunk overwrites. */
-AVX2 static inline void put_avx2(uint32_t *end, uint64_t bits, uint32_t at, bool short_lines)
+AVX2 static inline void store_line_ends_avx2(uint32_t *end, uint64_t bits, uint32_t at,
+                                             bool short_lines)
 {
     for (int i = 0; i < 4; i++, bits = _blsr_u64(bits)) *end++ = at + (uint32_t)_tzcnt_u64(bits);
     if (short_lines)
@@ -52,7 +53,7 @@ AVX2 static inline void put_avx2(uint32_t *end, uint64_t bits, uint32_t at, bool
 }
 
 /* Lines start after the ends of those before. Both arrays have room for a chunk more. */
-AVX2 static void starts_avx2(const uint32_t *end, uint32_t count, uint32_t *start)
+AVX2 static void compute_line_starts_avx2(const uint32_t *end, uint32_t count, uint32_t *start)
 {
     const __m256i one = _mm256_set1_epi32(1);
     for (uint32_t i = 0; i < count; i += 8) {
@@ -61,8 +62,8 @@ AVX2 static void starts_avx2(const uint32_t *end, uint32_t count, uint32_t *star
     }
 }
 
-AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint32_t to,
-                                       uint32_t *out_start, uint32_t *out_end)
+AVX2 static struct newlines index_newlines_avx2(const uint8_t *base, uint32_t from, uint32_t to,
+                                                uint32_t *out_start, uint32_t *out_end)
 {
     assert(from <= to);
     uint32_t count = 0, at = from;
@@ -74,19 +75,19 @@ AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint3
         const __m256i low = _mm256_loadu_si256((const __m256i *)p);
         const __m256i high = _mm256_loadu_si256((const __m256i *)(p + 32));
         const uint64_t inside = newlines_valid_mask(at, to);
-        const uint64_t lf = equal_avx2(low, high, '\n') & inside;
+        const uint64_t lf = equal_byte_mask_avx2(low, high, '\n') & inside;
         if (inside == UINT64_MAX) {
             const __m256i cr = _mm256_set1_epi8('\r');
             any_cr = _mm256_or_si256(
                 any_cr, _mm256_or_si256(_mm256_cmpeq_epi8(low, cr), _mm256_cmpeq_epi8(high, cr)));
         } else {
-            last_cr = equal_avx2(low, high, '\r') & inside;
+            last_cr = equal_byte_mask_avx2(low, high, '\r') & inside;
         }
-        put_avx2(out_end + count, lf, at, count > (at - from) / SHORT_LINE);
+        store_line_ends_avx2(out_end + count, lf, at, count > (at - from) / SHORT_LINE);
         count += (uint32_t)_mm_popcnt_u64(lf);
         at += NEWLINES_CHUNK;
     }
-    starts_avx2(out_end, count, out_start + 1);
+    compute_line_starts_avx2(out_end, count, out_start + 1);
     const bool cr = last_cr != 0 || !_mm256_testz_si256(any_cr, any_cr);
     return (struct newlines){.count = count, .scanned = at < to ? at : to, .any_cr = cr};
 }
@@ -95,8 +96,8 @@ AVX2 static struct newlines index_avx2(const uint8_t *base, uint32_t from, uint3
 
 /* Compresses the numbers 0..63 by the mask and stores them as offsets, 8 at a time; a chunk of
  * typical lines has at most 8. */
-AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bits, uint32_t at,
-                                     uint32_t count)
+AVX512 static inline void store_line_ends_avx512(uint32_t *start, uint32_t *end, uint64_t bits,
+                                                 uint32_t at, uint32_t count)
 {
     const __m512i numbers = _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, //
                                              0x2f2e2d2c2b2a2928, 0x2726252423222120, //
@@ -118,8 +119,8 @@ AVX512 static inline void put_avx512(uint32_t *start, uint32_t *end, uint64_t bi
     }
 }
 
-AVX512 static struct newlines index_avx512(const uint8_t *base, uint32_t from, uint32_t to,
-                                           uint32_t *out_start, uint32_t *out_end)
+AVX512 static struct newlines index_newlines_avx512(const uint8_t *base, uint32_t from, uint32_t to,
+                                                    uint32_t *out_start, uint32_t *out_end)
 {
     assert(from <= to);
     uint32_t count = 0, at = from;
@@ -133,7 +134,7 @@ AVX512 static struct newlines index_avx512(const uint8_t *base, uint32_t from, u
         const uint64_t lf = _mm512_cmpeq_epi8_mask(chunk, lf_byte) & inside;
         any_cr |= _mm512_cmpeq_epi8_mask(chunk, cr_byte) & inside;
         const uint32_t found = (uint32_t)_mm_popcnt_u64(lf);
-        put_avx512(out_start + 1 + count, out_end + count, lf, at, found);
+        store_line_ends_avx512(out_start + 1 + count, out_end + count, lf, at, found);
         count += found;
         at += NEWLINES_CHUNK;
     }
@@ -169,7 +170,7 @@ static inline uint64_t pack_match_bits(uint64_t equal)
 
 /* Returns the LFs of the 64 bytes at p as bits. Sets bits in *any_cr for CRs. `inside` masks the
  * valid bytes. */
-static inline uint64_t chunk_bits(const uint8_t *p, uint64_t inside, uint64_t *any_cr)
+static inline uint64_t newline_bits_of_chunk(const uint8_t *p, uint64_t inside, uint64_t *any_cr)
 {
     uint64_t lf = 0, cr = 0;
     for (unsigned i = 0; i < NEWLINES_CHUNK; i += 8) {
@@ -181,14 +182,14 @@ static inline uint64_t chunk_bits(const uint8_t *p, uint64_t inside, uint64_t *a
     return lf & inside;
 }
 
-static struct newlines index_scalar(const uint8_t *base, uint32_t from, uint32_t to,
-                                    uint32_t *out_start, uint32_t *out_end)
+static struct newlines index_newlines_scalar(const uint8_t *base, uint32_t from, uint32_t to,
+                                             uint32_t *out_start, uint32_t *out_end)
 {
     assert(from <= to);
     uint32_t count = 0, at = from;
     uint64_t any_cr = 0;
     while (at < to && count <= BATCH_ROWS_MAX - NEWLINES_CHUNK) {
-        uint64_t lf = chunk_bits(base + at, newlines_valid_mask(at, to), &any_cr);
+        uint64_t lf = newline_bits_of_chunk(base + at, newlines_valid_mask(at, to), &any_cr);
         for (; lf != 0; lf &= lf - 1) {
             const uint32_t position = at + (uint32_t)__builtin_ctzll(lf);
             out_end[count++] = position;
@@ -202,17 +203,17 @@ static struct newlines index_scalar(const uint8_t *base, uint32_t from, uint32_t
 newlines_index newlines_index_for_level(enum newlines_level level)
 {
     switch (level) {
-    case NEWLINES_SCALAR: return index_scalar;
+    case NEWLINES_SCALAR: return index_newlines_scalar;
 #if defined(__x86_64__)
     case NEWLINES_AVX2:
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                        __builtin_cpu_supports("popcnt")
-                   ? index_avx2
+                   ? index_newlines_avx2
                    : NULL;
     case NEWLINES_AVX512:
         return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
                        __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("popcnt")
-                   ? index_avx512
+                   ? index_newlines_avx512
                    : NULL;
 #endif
     default: assert(level <= NEWLINES_LEVELS); return NULL;
@@ -225,5 +226,5 @@ newlines_index newlines_index_for_cpu(void)
         newlines_index index = newlines_index_for_level((enum newlines_level)level);
         if (index != NULL) return index;
     }
-    return index_scalar;
+    return index_newlines_scalar;
 }

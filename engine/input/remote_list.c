@@ -125,7 +125,7 @@ static bool skip_tokens(struct list_text *t, const char *const *tokens, size_t c
     return ok;
 }
 
-static int parse_entry(struct list_text *t, listed_object_call *entry, void *arg)
+static int parse_hdfs_list_entry(struct list_text *t, listed_object_call *entry, void *arg)
 {
     const size_t left = (size_t)(t->end - t->at);
     struct listed_object object;
@@ -155,7 +155,7 @@ int hdfs_list_parse(const uint8_t *text, uint64_t size, listed_object_call *entr
     if (size == 0 || !skip_tokens(&t, begin, sizeof begin / sizeof *begin)) return -1;
     bool more = !skip_token(&t, "]");
     while (more) {
-        const int r = parse_entry(&t, entry, arg);
+        const int r = parse_hdfs_list_entry(&t, entry, arg);
         if (r != 0) return r;
         more = skip_token(&t, ",");
         if (!more && !skip_token(&t, "]")) return -1;
@@ -191,7 +191,7 @@ static int add_listed_key(void *arg, const struct listed_object *listed)
     return n->entry(n->arg, &object);
 }
 
-static int set_endless(const char *name, struct glint_error *error)
+static int set_list_too_long_error(const char *name, struct glint_error *error)
 {
     return error_set(error, GLINT_E_INPUT_URL, "name a directory with fewer, or files in it",
                      "%s: the list has more than %" PRIu64 " names", name, REMOTE_NAMES_MAX);
@@ -224,7 +224,8 @@ static int list_s3(struct remote_target *t, struct env *env, const char *name, c
         if (r == 0) r = s3_list_parse(page.data, page.size, token, add_listed_key, names);
         if (r == -1) r = remote_set_url_error(name, "the response is no list of objects", error);
         names->pages++; /* they may be empty */
-        if (r == 0 && names->keys + names->pages > REMOTE_NAMES_MAX) r = set_endless(name, error);
+        if (r == 0 && names->keys + names->pages > REMOTE_NAMES_MAX)
+            r = set_list_too_long_error(name, error);
         if (r == 0 && token[0] != '\0' && strcmp(token, last) == 0)
             r = remote_set_url_error(name, "the next page of the list is the same one again",
                                      error);
@@ -254,12 +255,12 @@ struct hdfs_walk {
     struct glint_error *error;
 };
 
-static int add_status(void *arg, const struct listed_object *status)
+static int add_listed_hdfs_status(void *arg, const struct listed_object *status)
 {
     struct hdfs_walk *w = arg;
     char path[REMOTE_URL_BYTES];
     struct listed_object object = *status;
-    if (++w->seen > REMOTE_NAMES_MAX) return set_endless(w->url, w->error);
+    if (++w->seen > REMOTE_NAMES_MAX) return set_list_too_long_error(w->url, w->error);
     if (!text_format(path, sizeof path, "%s%s%s", w->directory, w->directory[0] != '\0' ? "/" : "",
                      status->name))
         return remote_set_url_error(w->url, "a name in it is too long", w->error);
@@ -269,8 +270,8 @@ static int add_status(void *arg, const struct listed_object *status)
     return buffer_append(&w->paths, path, strlen(path) + 1) ? 0 : error_no_memory(w->error);
 }
 
-static int list_directory(struct hdfs_walk *w, struct remote_target *t, struct env *env,
-                          struct buffer *text)
+static int list_hdfs_directory(struct hdfs_walk *w, struct remote_target *t, struct env *env,
+                               struct buffer *text)
 {
     char url[REMOTE_URL_BYTES];
     if (!text_format(url, sizeof url, "%s%s%s", w->url, w->directory[0] != '\0' ? "/" : "",
@@ -281,7 +282,7 @@ static int list_directory(struct hdfs_walk *w, struct remote_target *t, struct e
     if (r == 0)
         r = remote_document_read(t, env, url, "op=LISTSTATUS", REMOTE_LIST_BYTES_MAX, text,
                                  w->error);
-    if (r == 0) r = hdfs_list_parse(text->data, text->size, add_status, w);
+    if (r == 0) r = hdfs_list_parse(text->data, text->size, add_listed_hdfs_status, w);
     return r == -1 ? remote_set_url_error(url, "the response is no list of files", w->error) : r;
 }
 
@@ -290,14 +291,14 @@ static int list_hdfs(struct hdfs_walk *w, struct remote_target *t, struct env *e
     struct buffer text = {NULL, 0, 0};
     char directory[REMOTE_URL_BYTES] = "";
     w->directory = directory;
-    int r = list_directory(w, t, env, &text);
+    int r = list_hdfs_directory(w, t, env, &text);
     while (r == 0 && w->paths.size > 0) {
         uint64_t start = w->paths.size - 1;
         while (start > 0 && w->paths.data[start - 1] != '\0') start--;
         assert(w->paths.size - start <= sizeof directory);
         memcpy(directory, w->paths.data + start, w->paths.size - start);
         w->paths.size = start;
-        r = list_directory(w, t, env, &text);
+        r = list_hdfs_directory(w, t, env, &text);
     }
     buffer_fini(&text);
     buffer_fini(&w->paths);
@@ -317,7 +318,7 @@ static int remote_list(struct env *env, const char *url, const char *begin, bool
     struct remote_target *t = mem_alloc(sizeof *t);
     char prefix[REMOTE_URL_BYTES];
     if (t == NULL) return error_no_memory(error);
-    const char *path = remote_url_place(url).path;
+    const char *path = remote_url_split(url).path;
     int r = remote_target_init(t, env, url, url, cancelled, error);
     assert(r < 0 || t->kind != REMOTE_HTTP);
     if (r == 0 && t->kind == REMOTE_WEBHDFS) {
@@ -442,7 +443,7 @@ struct url_list {
 /* ---- An output of a job of glint whose commit is not finished is neither the old nor the new one.
  */
 
-static int record_pending(struct input_walk *w, const char *directory)
+static int record_directory_with_commit(struct input_walk *w, const char *directory)
 {
     char hint[2 * PATH_MAX];
     text_format(hint, sizeof hint,
@@ -453,7 +454,7 @@ static int record_pending(struct input_walk *w, const char *directory)
                                  hint);
 }
 
-static int add_pending(struct url_list *l, const char *name)
+static int add_directory_with_commit(struct url_list *l, const char *name)
 {
     char directory[PATH_MAX];
     const char *slash = strrchr(name, '/');
@@ -481,7 +482,7 @@ static int record_pending_directories(struct url_list *l)
                    strchr(l->entries[j].name + size + 1, '/') == NULL;
         if (read &&
             text_format(path, sizeof path, "%s%s%s", l->url, size > 0 ? "/" : "", directory))
-            r = record_pending(l->walk, path);
+            r = record_directory_with_commit(l->walk, path);
     }
     return r;
 }
@@ -501,14 +502,14 @@ static int find_commit_record(void *arg, const struct listed_object *object)
 }
 
 /* For objects that were not found by listing their directory. */
-static int check_not_pending(struct input_walk *w, const char *directory)
+static int check_directory_has_no_commit(struct input_walk *w, const char *directory)
 {
     struct glint_error problem = {.code = GLINT_OK};
     bool found = false;
     int r = remote_list(w->env, directory, REMOTE_COMMIT_PREFIX, false, w->list->cancelled,
                         find_commit_record, &found, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, directory, &problem);
-    return r == 0 && found ? record_pending(w, directory) : r;
+    return r == 0 && found ? record_directory_with_commit(w, directory) : r;
 }
 
 static int collect_listed_object(void *arg, const struct listed_object *object)
@@ -516,7 +517,7 @@ static int collect_listed_object(void *arg, const struct listed_object *object)
     struct url_list *l = arg;
     char path[PATH_MAX];
     size_t size;
-    if (is_commit_record(object->name)) return add_pending(l, object->name);
+    if (is_commit_record(object->name)) return add_directory_with_commit(l, object->name);
     const enum glob_match match =
         input_glob_match(&l->glob, object->name, object->is_directory, &size);
     if (match == GLOB_NONE) return 0;
@@ -548,19 +549,19 @@ static int compare_listed(const void *a, const void *b)
 }
 
 /* Whether the list says all that is needed of it: a small object is read once, by its task. */
-static bool is_listed_whole(const struct url_list *l, const struct url_entry *e)
+static bool is_known_from_list(const struct url_list *l, const struct url_entry *e)
 {
     if (!e->known) return false;
     return l->walk->list->content != INPUT_TEXT ||
            (e->identity.size <= REMOTE_SMALL_BYTES_MAX && !format_is_columns_name(e->url));
 }
 
-static void start_entry(struct url_list *l, struct url_entry *e)
+static void start_identifying_object(struct url_list *l, struct url_entry *e)
 {
-    if (is_listed_whole(l, e) || l->group == NULL) return;
+    if (is_known_from_list(l, e) || l->group == NULL) return;
     e->reader = remote_reader_create(l->walk->env, e->url, e->url, l->walk->list->cancelled);
     if (e->reader == NULL) return;
-    if (e->known) remote_reader_expect(e->reader, &e->identity, FORMAT_HEAD_BYTES);
+    if (e->known) remote_reader_set_identity(e->reader, &e->identity, FORMAT_HEAD_BYTES);
     remote_reader_start(e->reader, l->group, FORMAT_HEAD_BYTES);
 }
 
@@ -570,7 +571,7 @@ static int add_listed_object(struct url_list *l, struct url_entry *e)
     struct input_file file = {.path = NULL};
     enum glint_code code;
     int r;
-    if (is_listed_whole(l, e)) {
+    if (is_known_from_list(l, e)) {
         const bool text = w->list->content == INPUT_TEXT;
         file.detect = text && e->identity.size > 0;
         if (!file.detect) file.compression = format_compression_of_name(e->url);
@@ -595,7 +596,7 @@ static int add_listed_objects(struct url_list *l)
     if (l->count > 1) l->group = remote_group_open(&ignored);
     for (uint64_t i = 0; r == 0 && i < l->count; i++) {
         for (; next < l->count && next - i < REMOTE_AHEAD_MAX; next++)
-            start_entry(l, &l->entries[next]);
+            start_identifying_object(l, &l->entries[next]);
         r = add_listed_object(l, &l->entries[i]);
     }
     for (uint64_t i = 0; i < next; i++) remote_reader_destroy(l->entries[i].reader);
@@ -604,7 +605,7 @@ static int add_listed_objects(struct url_list *l)
 }
 
 /* Whether names that begin so, and only those are listed, may be parts of a job. */
-static bool may_be_part(const char *begin)
+static bool may_match_part_names(const char *begin)
 {
     const size_t size = strlen(begin), part = sizeof "part-" - 1;
     return size > 0 && strncmp(begin, "part-", size < part ? size : part) == 0;
@@ -628,7 +629,7 @@ static int add_url_directory(struct input_walk *w, const char *url, const char *
                         w->list->cancelled, collect_listed_object, &l, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, url, &problem);
     if (r == 0) r = record_pending_directories(&l);
-    if (r == 0 && may_be_part(begin)) r = check_not_pending(w, url);
+    if (r == 0 && may_match_part_names(begin)) r = check_directory_has_no_commit(w, url);
     if (r == 0) r = add_listed_objects(&l);
     if (r == 0 && strcmp(pattern, ALL_FILES) != 0 && l.count == 0 && w->bad_count == bad_before)
         r = input_record_bad_path(w, GLINT_E_INPUT_NOT_FOUND, path, "no object matches", NULL);
@@ -638,9 +639,9 @@ static int add_url_directory(struct input_walk *w, const char *url, const char *
 }
 
 /* A URL of s3 or webhdfs with a pattern. What precedes its first component with one is listed. */
-static int add_pattern(struct input_walk *w, char *url)
+static int add_url_with_glob(struct input_walk *w, char *url)
 {
-    const char *path = remote_url_place(url).path;
+    const char *path = remote_url_split(url).path;
     char *slash = url + (path - url), *end = slash + strcspn(slash, "*?[");
     assert(*slash == '/' && *end != '\0');
     while (end > slash && *end != '/') end--;
@@ -657,7 +658,7 @@ static int add_object_of_store(struct input_walk *w, const char *url, struct inp
     int r = 0;
     if (slash != NULL && remote_part_parse(slash + 1, &job, &suffix) > 0 && job != NULL &&
         text_format(directory, sizeof directory, "%.*s", (int)(slash - url), url))
-        r = check_not_pending(w, directory);
+        r = check_directory_has_no_commit(w, directory);
     return r == 0 && w->bad_count == bad_before ? append_object(w, url, url, file) : r;
 }
 
@@ -669,8 +670,8 @@ static int add_store_url(struct input_walk *w, const char *text)
     struct input_file file = {.path = NULL};
     size_t size = strlen(text);
     memcpy(url, text, size + 1);
-    const size_t root = (size_t)(remote_url_place(url).path - url);
-    if (input_is_glob(url + root)) return add_pattern(w, url);
+    const size_t root = (size_t)(remote_url_split(url).path - url);
+    if (input_is_glob(url + root)) return add_url_with_glob(w, url);
     const bool directory = url[size - 1] == '/' || size == root;
     while (size > root && url[size - 1] == '/') url[--size] = '\0';
     if (!directory) {

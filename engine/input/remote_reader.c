@@ -54,8 +54,8 @@ struct remote_reader *remote_reader_create(struct env *env, const char *url, con
     return r;
 }
 
-void remote_reader_expect(struct remote_reader *r, const struct remote_identity *identity,
-                          uint64_t end)
+void remote_reader_set_identity(struct remote_reader *r, const struct remote_identity *identity,
+                                uint64_t end)
 {
     r->known = true;
     r->identity = *identity;
@@ -169,7 +169,7 @@ static int open_target(struct remote_reader *r, struct glint_error *error)
 }
 
 /* An ETag that is not weak can be a condition; others are only compared. */
-static const char *format_condition(struct remote_reader *r)
+static const char *format_version_condition(struct remote_reader *r)
 {
     const char *version = r->identity.version;
     if (!r->known || version[0] == '\0' || strncmp(version, "W/", 2) == 0) return NULL;
@@ -180,7 +180,7 @@ static const char *format_condition(struct remote_reader *r)
 }
 
 /* An empty object has no first byte: asks for all of it. */
-static enum remote_result request_empty(struct remote_reader *r, struct glint_error *error)
+static enum remote_result request_whole_object(struct remote_reader *r, struct glint_error *error)
 {
     struct remote_request request;
     remote_transfer_close(&r->transfer);
@@ -202,7 +202,7 @@ static enum remote_result send_range_request(struct remote_reader *r, uint64_t o
     if (open_target(r, error) < 0) return REMOTE_FAILED;
     if (!remote_target_object(&r->target, offset, whole ? 0 : end, &request))
         return set_unusable_error(r, NULL, "the URL is too long", error);
-    if (r->target.kind != REMOTE_WEBHDFS) request.condition = format_condition(r);
+    if (r->target.kind != REMOTE_WEBHDFS) request.condition = format_version_condition(r);
     request.group = r->group;
     r->active = r->waiting = true;
     r->at = offset;
@@ -215,7 +215,7 @@ static enum remote_result await_response(struct remote_reader *r, struct glint_e
     enum remote_result result = remote_transfer_await(&r->transfer, error);
     r->waiting = false;
     if (result == REMOTE_OK && r->transfer.status == 416 && !r->known)
-        result = request_empty(r, error);
+        result = request_whole_object(r, error);
     if (result == REMOTE_OK && r->transfer.status != 200 && r->transfer.status != 206)
         result = set_status_error(r, error);
     else if (result == REMOTE_OK && r->target.kind != REMOTE_WEBHDFS)
@@ -242,8 +242,8 @@ static enum remote_result read_body(struct remote_reader *r, void *out, uint64_t
     return REMOTE_RETRY;
 }
 
-static enum remote_result drop_until(struct remote_reader *r, uint64_t offset,
-                                     struct glint_error *error)
+static enum remote_result skip_body_until(struct remote_reader *r, uint64_t offset,
+                                          struct glint_error *error)
 {
     uint8_t dropped[DROP_BYTES];
     enum remote_result result = REMOTE_OK;
@@ -261,7 +261,7 @@ static enum remote_result begin_request(struct remote_reader *r, uint64_t offset
     enum remote_result result = send_range_request(r, offset, size, error);
     if (result == REMOTE_OK) result = await_response(r, error);
     if (result == REMOTE_OK && (!r->known || offset < r->identity.size))
-        result = drop_until(r, offset, error);
+        result = skip_body_until(r, offset, error);
     return result;
 }
 
@@ -275,7 +275,7 @@ static enum remote_result read_range_once(struct remote_reader *r, void *out, ui
     /* A gap that takes less time to read than a new request. */
     if (r->active && (r->at > offset || offset - r->at > REMOTE_GAP_BYTES_MAX)) end_request(r);
     if (r->waiting) result = await_response(r, error);
-    if (result == REMOTE_OK && r->active) result = drop_until(r, offset, error);
+    if (result == REMOTE_OK && r->active) result = skip_body_until(r, offset, error);
     if (result == REMOTE_OK && r->active && r->at == r->end) end_request(r);
     if (result == REMOTE_OK && !r->active) result = begin_request(r, offset, size, error);
     if (result == REMOTE_OK) result = read_body(r, out, size, out_size, error);
@@ -283,8 +283,8 @@ static enum remote_result read_range_once(struct remote_reader *r, void *out, ui
     return result;
 }
 
-static int64_t read_remote_some(struct remote_reader *r, void *out, uint64_t size, uint64_t offset,
-                                struct glint_error *error)
+static int64_t read_range_with_retries(struct remote_reader *r, void *out, uint64_t size,
+                                       uint64_t offset, struct glint_error *error)
 {
     remote_retry_begin(&r->retry, r->env);
     for (;;) {
@@ -312,7 +312,7 @@ int64_t remote_reader_read(struct remote_reader *r, void *out, uint64_t size, ui
     }
     while (done < size && (!r->known || offset + done < r->identity.size)) {
         const int64_t n =
-            read_remote_some(r, (uint8_t *)out + done, size - done, offset + done, error);
+            read_range_with_retries(r, (uint8_t *)out + done, size - done, offset + done, error);
         if (n < 0) return n;
         if (n == 0 && r->identity.size > 0)
             return error_set(error, GLINT_E_INPUT_URL, NULL, "%s: the server sent no bytes",
@@ -354,7 +354,7 @@ bool remote_reader_start(struct remote_reader *r, struct remote_session *group, 
 
 /* ---- Identity */
 
-static bool is_type(const json_t *status, const char *type)
+static bool is_hdfs_status_type(const json_t *status, const char *type)
 {
     const char *value = json_string_value(json_object_get(status, "type"));
     return value != NULL && strcmp(value, type) == 0;
@@ -364,10 +364,11 @@ bool hdfs_status_read(const json_t *status, struct listed_object *out)
 {
     const json_t *length = json_object_get(status, "length");
     const json_t *mtime = json_object_get(status, "modificationTime");
-    const bool directory = is_type(status, "DIRECTORY");
+    const bool directory = is_hdfs_status_type(status, "DIRECTORY");
     *out = (struct listed_object){.is_directory = directory};
     out->known = json_is_integer(length) && json_is_integer(mtime) &&
-                 json_integer_value(length) >= 0 && (directory || is_type(status, "FILE"));
+                 json_integer_value(length) >= 0 &&
+                 (directory || is_hdfs_status_type(status, "FILE"));
     if (!out->known) return false;
     out->identity.size = (uint64_t)json_integer_value(length);
     out->identity.ranges = true;
@@ -412,7 +413,7 @@ int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t siz
         if (code < 0) return code;
         *out = identity;
         if (remote_identity_is_directory(out)) return 0;
-        remote_reader_expect(r, &identity, size);
+        remote_reader_set_identity(r, &identity, size);
     }
     const int64_t n = remote_reader_read(r, head, size, 0, error);
     if (n < 0) return n;

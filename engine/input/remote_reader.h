@@ -45,11 +45,11 @@ int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t siz
 bool remote_identity_is_directory(const struct remote_identity *identity);
 /* The object must be this; reads are of bytes before `end`, at first: this many are asked for at
  * once. */
-void remote_reader_expect(struct remote_reader *r, const struct remote_identity *identity,
-                          uint64_t end);
+void remote_reader_set_identity(struct remote_reader *r, const struct remote_identity *identity,
+                                uint64_t end);
 /* Sends the first request now, with the group's others, for `size` > 0 bytes from 0 on; its
  * response is read later. Returns false if it was not sent: REMOTE_AHEAD_MAX requests of this
- * process are under way so, or it failed. Call it after remote_reader_expect;
+ * process are under way so, or it failed. Call it after remote_reader_set_identity;
  * `group` is borrowed until destroy. */
 bool remote_reader_start(struct remote_reader *r, struct remote_session *group, uint64_t size);
 /* Reads the first bytes, at most `size` of them, and keeps them for the reads. Returns their

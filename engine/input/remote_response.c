@@ -54,7 +54,7 @@ static bool skip_char(struct slice *v, char c)
     return true;
 }
 
-static void add_length(struct remote_response *r, struct slice v)
+static void parse_content_length(struct remote_response *r, struct slice v)
 {
     uint64_t length;
     if (!parse_header_number(&v, &length) || v.at != v.end ||
@@ -102,7 +102,7 @@ void remote_response_add_line(struct remote_response *r, const char *line, size_
     if (size >= 5 && memcmp(line, "HTTP/", 5) == 0) *r = (struct remote_response){.length = 0};
     if (size == 0 || *line == '\r' || *line == '\n') r->ended = true;
     struct slice v = header_value(line, size, "Content-Length");
-    if (v.at != NULL) add_length(r, v);
+    if (v.at != NULL) parse_content_length(r, v);
     v = header_value(line, size, "Content-Range");
     if (v.at != NULL) {
         if (r->has_range || !parse_range(r, v)) r->malformed = true;
@@ -117,13 +117,13 @@ void remote_response_add_line(struct remote_response *r, const char *line, size_
 
 /* ---- Repeated requests */
 
-static uint64_t give_up_ns(bool first)
+static uint64_t retry_time_limit_ns(bool first)
 {
     const uint64_t ms = remote_timeout_ms();
     return (first ? ms / REMOTE_FIRST_TIMEOUT_SHARE : ms * REMOTE_TIMEOUTS_TO_GIVE_UP) * MS_NS;
 }
 
-static void add_late_time(struct remote_retry *r, struct env *env)
+static void add_time_without_progress(struct remote_retry *r, struct env *env)
 {
     const uint64_t now = env->now_ns(env);
     r->late_ns += now - r->since_ns;
@@ -139,10 +139,10 @@ int remote_retry_received(struct remote_retry *r, struct env *env, const char *n
                           struct glint_error *error)
 {
     const uint64_t paid_ns = bytes * (SECOND_NS / REMOTE_BYTES_PER_SECOND_MIN);
-    add_late_time(r, env);
+    add_time_without_progress(r, env);
     r->late_ns -= r->late_ns < paid_ns ? r->late_ns : paid_ns;
     if (r->late_ns == 0) r->failures = 0;
-    if (r->late_ns <= give_up_ns(false)) return 0;
+    if (r->late_ns <= retry_time_limit_ns(false)) return 0;
     return error_set(error, GLINT_E_INPUT_IO, NULL,
                      "%s: the server sends less than %" PRIu64 " bytes per second", name,
                      REMOTE_BYTES_PER_SECOND_MIN);
@@ -152,7 +152,7 @@ bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_resu
                        bool first)
 {
     assert(result != REMOTE_OK);
-    add_late_time(r, env);
+    add_time_without_progress(r, env);
     r->failures++;
     const unsigned doublings = r->failures < 8 ? r->failures - 1 : 7;
     uint64_t ms = REMOTE_BACKOFF_MS_MIN << doublings, random = 0;
@@ -161,9 +161,10 @@ bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_resu
     if (ms < r->wait_ms) ms = r->wait_ms;
     r->wait_ms = 0;
     if (result == REMOTE_GARBLED && r->failures > REMOTE_GARBLED_MAX) return false;
-    if (result == REMOTE_FAILED || r->late_ns + ms * MS_NS > give_up_ns(first)) return false;
+    if (result == REMOTE_FAILED || r->late_ns + ms * MS_NS > retry_time_limit_ns(first))
+        return false;
     remote_wait(ms, r->cancelled);
-    add_late_time(r, env);
+    add_time_without_progress(r, env);
     return true;
 }
 

@@ -18,7 +18,7 @@
 
 /* Copies a text that is sent back in a later request. Returns false, with *out empty, if it is
  * unusable. */
-static bool copy_id(char *out, size_t capacity, const struct xml_element *e)
+static bool copy_printable_element_text(char *out, size_t capacity, const struct xml_element *e)
 {
     const bool usable = e->size > 0 && !e->too_long && text_format(out, capacity, "%s", e->text) &&
                         text_is_printable(out);
@@ -26,7 +26,7 @@ static bool copy_id(char *out, size_t capacity, const struct xml_element *e)
     return usable;
 }
 
-static void copy_shown(char *out, size_t capacity, const struct xml_element *e)
+static void copy_element_text_for_error(char *out, size_t capacity, const struct xml_element *e)
 {
     text_format(out, capacity, "%s", e->text);
     text_make_printable(out);
@@ -45,12 +45,12 @@ static int on_reply_element(void *arg, const struct xml_element *e)
         if (strcmp(e->root, kinds[i].root) == 0) reply->kind = kinds[i].kind;
     if (reply->kind == S3_NOTHING) return -1;
     if (xml_element_is(e, NULL, "UploadId") && reply->kind == S3_UPLOAD_CREATED &&
-        !copy_id(reply->upload_id, sizeof reply->upload_id, e))
+        !copy_printable_element_text(reply->upload_id, sizeof reply->upload_id, e))
         return -1;
     if (xml_element_is(e, NULL, "Code") && reply->kind == S3_ERROR)
-        copy_shown(reply->code, sizeof reply->code, e);
+        copy_element_text_for_error(reply->code, sizeof reply->code, e);
     if (xml_element_is(e, NULL, "Message") && reply->kind == S3_ERROR)
-        copy_shown(reply->message, sizeof reply->message, e);
+        copy_element_text_for_error(reply->message, sizeof reply->message, e);
     return 0;
 }
 
@@ -82,7 +82,7 @@ struct uploads_page {
     void *arg;
 };
 
-static int end_upload(struct uploads_page *p)
+static int end_listed_upload(struct uploads_page *p)
 {
     if (p->upload.key[0] == '\0' || p->upload.upload_id[0] == '\0') return -1;
     const int r = p->entry(p->arg, &p->upload);
@@ -91,10 +91,10 @@ static int end_upload(struct uploads_page *p)
 }
 
 /* Returns false if the element has this name and a text that cannot be used. */
-static bool read_id(const struct xml_element *e, const char *parent, const char *name, char *out,
-                    size_t capacity)
+static bool read_element_if_named(const struct xml_element *e, const char *parent, const char *name,
+                                  char *out, size_t capacity)
 {
-    return !xml_element_is(e, parent, name) || copy_id(out, capacity, e);
+    return !xml_element_is(e, parent, name) || copy_printable_element_text(out, capacity, e);
 }
 
 static int on_uploads_element(void *arg, const struct xml_element *e)
@@ -103,17 +103,17 @@ static int on_uploads_element(void *arg, const struct xml_element *e)
     struct s3_upload *u = &p->upload;
     p->is_list = strcmp(e->root, "ListMultipartUploadsResult") == 0;
     if (!p->is_list) return -1;
-    if (!read_id(e, "Upload", "Key", u->key, sizeof u->key) ||
-        !read_id(e, "Upload", "UploadId", u->upload_id, sizeof u->upload_id) ||
-        !read_id(e, "Upload", "Initiated", u->initiated, sizeof u->initiated))
+    if (!read_element_if_named(e, "Upload", "Key", u->key, sizeof u->key) ||
+        !read_element_if_named(e, "Upload", "UploadId", u->upload_id, sizeof u->upload_id) ||
+        !read_element_if_named(e, "Upload", "Initiated", u->initiated, sizeof u->initiated))
         return -1;
-    if (xml_element_is(e, NULL, "Upload")) return end_upload(p);
+    if (xml_element_is(e, NULL, "Upload")) return end_listed_upload(p);
     /* Of the last page they are empty. */
     if (xml_element_is(e, NULL, "NextKeyMarker") && e->size > 0 &&
-        !copy_id(p->next->key, sizeof p->next->key, e))
+        !copy_printable_element_text(p->next->key, sizeof p->next->key, e))
         return -1;
     if (xml_element_is(e, NULL, "NextUploadIdMarker") && e->size > 0 &&
-        !copy_id(p->next->upload_id, sizeof p->next->upload_id, e))
+        !copy_printable_element_text(p->next->upload_id, sizeof p->next->upload_id, e))
         return -1;
     if (xml_element_is(e, NULL, "IsTruncated")) p->truncated = strcmp(e->text, "true") == 0;
     return 0;
@@ -200,22 +200,24 @@ static enum remote_result set_store_garbled(const struct remote_store *s, struct
 }
 
 /* So S3Proxy calls an upload that was completed or aborted before. */
-static bool is_invalid_part(const struct call *call, const struct s3_reply *reply)
+static bool is_reply_to_ended_upload(const struct call *call, const struct s3_reply *reply)
 {
     return call->wanted == S3_UPLOAD_COMPLETED && strcmp(reply->code, "InvalidPart") == 0;
 }
 
 /* The status and the body of a response that has come. */
-static enum remote_result judge_answer(const struct remote_store *s, const struct call *call,
-                                       const struct remote_transfer *t, struct glint_slice body,
-                                       struct answer *out, struct glint_error *error)
+static enum remote_result check_store_response(const struct remote_store *s,
+                                               const struct call *call,
+                                               const struct remote_transfer *t,
+                                               struct glint_slice body, struct answer *out,
+                                               struct glint_error *error)
 {
     out->status = t->status;
     text_format(out->etag, sizeof out->etag, "%s", t->response.has_etag ? t->response.version : "");
     const bool fine = t->status >= 200 && t->status < 300;
     if (!fine || call->wanted != S3_NOTHING) s3_reply_parse(body.data, body.size, &out->reply);
     const bool missing = t->status == 404 && strcmp(out->reply.code, "NoSuchBucket") != 0;
-    if (call->may_be_missing && (missing || is_invalid_part(call, &out->reply))) {
+    if (call->may_be_missing && (missing || is_reply_to_ended_upload(call, &out->reply))) {
         out->status = 404;
         return REMOTE_OK;
     }
@@ -224,10 +226,10 @@ static enum remote_result judge_answer(const struct remote_store *s, const struc
 }
 
 /* Appends the response's body to `body`. */
-static enum remote_result call_once(struct remote_store *s, const struct call *call,
-                                    const char *query, struct remote_retry *retry,
-                                    struct buffer *body, struct answer *out,
-                                    struct glint_error *error)
+static enum remote_result send_store_request_once(struct remote_store *s, const struct call *call,
+                                                  const char *query, struct remote_retry *retry,
+                                                  struct buffer *body, struct answer *out,
+                                                  struct glint_error *error)
 {
     struct remote_transfer t;
     struct remote_request request;
@@ -244,7 +246,7 @@ static enum remote_result call_once(struct remote_store *s, const struct call *c
     enum remote_result result = remote_transfer_open(&t, s->env, s->name, &request, error);
     if (result == REMOTE_OK) result = remote_transfer_read_all(&t, before + max, NULL, body, error);
     const struct glint_slice text = {body->data + before, body->size - before};
-    if (result == REMOTE_OK) result = judge_answer(s, call, &t, text, out, error);
+    if (result == REMOTE_OK) result = check_store_response(s, call, &t, text, out, error);
     if (result != REMOTE_OK || out->status == 404) body->size = before;
     retry->wait_ms = t.retry_after_ms;
     remote_transfer_close(&t);
@@ -252,8 +254,8 @@ static enum remote_result call_once(struct remote_store *s, const struct call *c
 }
 
 /* Returns 0 with the last response in *out, which may be NULL. */
-static int call_store(struct remote_store *s, const struct call *call, struct answer *out,
-                      struct glint_error *error)
+static int send_store_request(struct remote_store *s, const struct call *call, struct answer *out,
+                              struct glint_error *error)
 {
     struct remote_retry retry = {.cancelled = s->target.cancelled};
     struct buffer unused = {NULL, 0, 0}, *body = call->body != NULL ? call->body : &unused;
@@ -269,8 +271,8 @@ static int call_store(struct remote_store *s, const struct call *call, struct an
     remote_retry_begin(&retry, s->env);
     while (r > 0) {
         struct glint_error problem = {.code = GLINT_OK}, last = {.code = GLINT_OK};
-        const enum remote_result result =
-            call_once(s, call, query, &retry, body, out != NULL ? out : &ignored, &problem);
+        const enum remote_result result = send_store_request_once(
+            s, call, query, &retry, body, out != NULL ? out : &ignored, &problem);
         if (result == REMOTE_OK) {
             r = 0;
         } else if (!remote_retry_wait(&retry, s->env, result, call->brief)) {
@@ -302,7 +304,7 @@ int remote_store_put(struct remote_store *s, const char *key, struct glint_slice
                      struct glint_error *error)
 {
     const struct call call = {.method = "PUT", .key = key, .content = content};
-    return call_store(s, &call, NULL, error);
+    return send_store_request(s, &call, NULL, error);
 }
 
 int remote_store_get(struct remote_store *s, const char *key, uint64_t size_max, struct buffer *out,
@@ -311,14 +313,14 @@ int remote_store_get(struct remote_store *s, const char *key, uint64_t size_max,
     const struct call call = {
         .method = "GET", .key = key, .may_be_missing = true, .body = out, .body_max = size_max};
     struct answer answer;
-    const int r = call_store(s, &call, &answer, error);
+    const int r = send_store_request(s, &call, &answer, error);
     return r == 0 && answer.status == 404 ? GLINT_E_INPUT_NOT_FOUND : r;
 }
 
 int remote_store_delete(struct remote_store *s, const char *key, struct glint_error *error)
 {
     const struct call call = {.method = "DELETE", .key = key, .may_be_missing = true};
-    return call_store(s, &call, NULL, error);
+    return send_store_request(s, &call, NULL, error);
 }
 
 /* ---- Uploads */
@@ -330,7 +332,7 @@ int remote_store_create_upload(struct remote_store *s, const char *key,
     const struct call call = {
         .method = "POST", .key = key, .parameters = {{"uploads", ""}}, .wanted = S3_UPLOAD_CREATED};
     struct answer answer;
-    const int r = call_store(s, &call, &answer, error);
+    const int r = send_store_request(s, &call, &answer, error);
     if (r == 0) memcpy(upload_id, answer.reply.upload_id, S3_UPLOAD_ID_BYTES);
     return r;
 }
@@ -347,7 +349,7 @@ int remote_store_upload_part(struct remote_store *s, const char *key, const char
                               .content = content};
     assert(number >= 1 && number <= S3_PARTS_MAX);
     text_format(digits, sizeof digits, "%" PRIu32, number);
-    const int r = call_store(s, &call, &answer, error);
+    const int r = send_store_request(s, &call, &answer, error);
     if (r == 0 && answer.etag[0] == '\0')
         return error_set(error, GLINT_E_OUTPUT_CREATE, "is this an endpoint of S3?",
                          "%s: the server did not say the ETag of a part", s->name);
@@ -399,7 +401,7 @@ int remote_store_complete_upload(struct remote_store *s, const char *key, const 
                               .content = {body.data, body.size},
                               .wanted = S3_UPLOAD_COMPLETED,
                               .may_be_missing = true};
-    int r = ok ? call_store(s, &call, &answer, error) : error_no_memory(error);
+    int r = ok ? send_store_request(s, &call, &answer, error) : error_no_memory(error);
     if (r == 0 && answer.status == 404) r = GLINT_E_INPUT_NOT_FOUND;
     buffer_fini(&body);
     return r;
@@ -413,12 +415,13 @@ int remote_store_abort_upload(struct remote_store *s, const char *key, const cha
                               .parameters = {{"uploadId", upload_id}},
                               .may_be_missing = true,
                               .brief = true};
-    return call_store(s, &call, NULL, error);
+    return send_store_request(s, &call, NULL, error);
 }
 
 /* ---- Lists */
 
-static int set_no_list(const struct remote_store *s, const char *what, struct glint_error *error)
+static int set_no_upload_list_error(const struct remote_store *s, const char *what,
+                                    struct glint_error *error)
 {
     return error_set(error, GLINT_E_OUTPUT_CREATE, "is this an endpoint of S3?", "%s: %s", s->name,
                      what);
@@ -441,11 +444,11 @@ int remote_store_list_uploads(struct remote_store *s, const char *prefix, s3_upl
             .body = &page,
             .body_max = REMOTE_PAGE_BYTES_MAX};
         page.size = 0;
-        r = call_store(s, &call, NULL, error);
+        r = send_store_request(s, &call, NULL, error);
         if (r == 0) r = s3_uploads_parse(page.data, page.size, &next, entry, arg);
-        if (r == -1) r = set_no_list(s, "the response is no list of uploads", error);
+        if (r == -1) r = set_no_upload_list_error(s, "the response is no list of uploads", error);
         if (r == 0 && next.key[0] != '\0' && memcmp(&next, &from, sizeof next) == 0)
-            r = set_no_list(s, "the next page of a list is the same one again", error);
+            r = set_no_upload_list_error(s, "the next page of a list is the same one again", error);
         from = next;
     } while (r == 0 && next.key[0] != '\0');
     buffer_fini(&page);

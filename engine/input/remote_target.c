@@ -16,10 +16,10 @@ int remote_set_url_error(const char *name, const char *what, struct glint_error 
     return error_set(error, GLINT_E_INPUT_URL, NULL, "%s: %s", name, what);
 }
 
-static int open_s3(struct remote_target *t, struct env *env, const char *name,
-                   struct glint_error *error)
+static int init_s3_target(struct remote_target *t, struct env *env, const char *name,
+                          struct glint_error *error)
 {
-    const struct remote_place p = remote_url_place(t->url);
+    const struct remote_place p = remote_url_split(t->url);
     const char *endpoint = aws_endpoint("AWS_ENDPOINT_URL_S3");
     char region[REGION_BYTES];
     const int n = (int)p.host_size;
@@ -49,9 +49,9 @@ static int open_s3(struct remote_target *t, struct env *env, const char *name,
     return ok ? 0 : remote_set_url_error(name, "the endpoint is too long", error);
 }
 
-static int open_webhdfs(struct remote_target *t, const char *name, struct glint_error *error)
+static int init_webhdfs_target(struct remote_target *t, const char *name, struct glint_error *error)
 {
-    const struct remote_place p = remote_url_place(t->url);
+    const struct remote_place p = remote_url_split(t->url);
     bool ok = text_format(t->base, sizeof t->base, "%s://%.*s/webhdfs/v1", p.tls ? "https" : "http",
                           (int)p.host_size, p.host);
     ok = ok && remote_url_encode(p.path, strlen(p.path), "/", t->base, sizeof t->base);
@@ -67,8 +67,8 @@ int remote_target_init(struct remote_target *t, struct env *env, const char *url
     t->kind = remote_url_kind(url);
     t->url = url;
     assert(t->kind != REMOTE_NONE);
-    if (t->kind == REMOTE_S3) return open_s3(t, env, name, error);
-    return t->kind == REMOTE_WEBHDFS ? open_webhdfs(t, name, error) : 0;
+    if (t->kind == REMOTE_S3) return init_s3_target(t, env, name, error);
+    return t->kind == REMOTE_WEBHDFS ? init_webhdfs_target(t, name, error) : 0;
 }
 
 /* Credentials of a role end: a target that is used for hours gets others. What fails here, the
@@ -135,7 +135,7 @@ bool remote_target_object(struct remote_target *t, uint64_t from, uint64_t to,
                     to - from);
         return remote_target_query(t, query, out); /* the range is in the query */
     }
-    const char *path = remote_url_place(t->url).path;
+    const char *path = remote_url_split(t->url).path;
     const bool ok = remote_target_key(t, path + (path[0] == '/'), "", out);
     out->from = from;
     out->to = to;

@@ -117,12 +117,12 @@ static size_t on_body(char *data, size_t size, size_t count, void *arg)
 /* ---- Requests */
 
 /* Options whose values are numbers, and those whose values are texts or other objects. */
-static bool set_number(const struct remote_transfer *t, CURLoption option, long value)
+static bool set_curl_number(const struct remote_transfer *t, CURLoption option, long value)
 {
     return t->curl->easy_setopt(t->session->easy, option, value) == CURLE_OK;
 }
 
-static bool set_pointer(const struct remote_transfer *t, CURLoption option, const void *value)
+static bool set_curl_pointer(const struct remote_transfer *t, CURLoption option, const void *value)
 {
     return t->curl->easy_setopt(t->session->easy, option, value) == CURLE_OK;
 }
@@ -136,7 +136,7 @@ static bool add_header(struct remote_transfer *t, const char *line)
 
 /* The file with the certificates of authorities, as curl(1) and OpenSSL name it; NULL: libcurl's.
  */
-static const char *authorities_file(void)
+static const char *ca_certificates_file(void)
 {
     const char *path = getenv("CURL_CA_BUNDLE");
     if (path == NULL || path[0] == '\0') path = getenv("SSL_CERT_FILE");
@@ -144,18 +144,20 @@ static const char *authorities_file(void)
 }
 
 /* Certificates are checked by default. */
-static bool set_protection(struct remote_transfer *t, const struct remote_request *request)
+static bool set_tls_and_redirect_options(struct remote_transfer *t,
+                                         const struct remote_request *request)
 {
     const bool tls = strncasecmp(request->url, "https:", 6) == 0;
     t->schemes = tls ? "https" : request->same_scheme ? "http" : "http,https";
-    bool ok = set_pointer(t, CURLOPT_PROTOCOLS_STR, "http,https");
-    ok &= set_pointer(t, CURLOPT_REDIR_PROTOCOLS_STR, t->schemes);
-    ok &= set_number(t, CURLOPT_FOLLOWLOCATION, !request->no_redirects);
-    ok &= set_number(t, CURLOPT_MAXREDIRS, REMOTE_REDIRECTS_MAX);
-    if (request->no_proxy) ok &= set_pointer(t, CURLOPT_NOPROXY, "*");
-    if (request->use_netrc) ok &= set_number(t, CURLOPT_NETRC, CURL_NETRC_OPTIONAL);
-    ok &= set_number(t, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
-    if (authorities_file() != NULL) ok &= set_pointer(t, CURLOPT_CAINFO, authorities_file());
+    bool ok = set_curl_pointer(t, CURLOPT_PROTOCOLS_STR, "http,https");
+    ok &= set_curl_pointer(t, CURLOPT_REDIR_PROTOCOLS_STR, t->schemes);
+    ok &= set_curl_number(t, CURLOPT_FOLLOWLOCATION, !request->no_redirects);
+    ok &= set_curl_number(t, CURLOPT_MAXREDIRS, REMOTE_REDIRECTS_MAX);
+    if (request->no_proxy) ok &= set_curl_pointer(t, CURLOPT_NOPROXY, "*");
+    if (request->use_netrc) ok &= set_curl_number(t, CURLOPT_NETRC, CURL_NETRC_OPTIONAL);
+    ok &= set_curl_number(t, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
+    if (ca_certificates_file() != NULL)
+        ok &= set_curl_pointer(t, CURLOPT_CAINFO, ca_certificates_file());
     return ok;
 }
 
@@ -163,9 +165,9 @@ static bool set_protection(struct remote_transfer *t, const struct remote_reques
 static bool set_signature(struct remote_transfer *t, const struct remote_signature *s)
 {
     if (s == NULL || s->scheme[0] == '\0') return true;
-    bool ok = set_pointer(t, CURLOPT_AWS_SIGV4, s->scheme);
-    ok &= set_pointer(t, CURLOPT_USERNAME, s->user);
-    ok &= set_pointer(t, CURLOPT_PASSWORD, s->password);
+    bool ok = set_curl_pointer(t, CURLOPT_AWS_SIGV4, s->scheme);
+    ok &= set_curl_pointer(t, CURLOPT_USERNAME, s->user);
+    ok &= set_curl_pointer(t, CURLOPT_PASSWORD, s->password);
     ok = ok && add_header(t, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
     return ok && (s->token_header[0] == '\0' || add_header(t, s->token_header));
 }
@@ -180,52 +182,52 @@ static bool set_method(struct remote_transfer *t, const struct remote_request *r
         const void *body = request->body != NULL ? request->body : "";
         ok = t->curl->easy_setopt(t->session->easy, CURLOPT_POSTFIELDSIZE_LARGE,
                                   (curl_off_t)request->body_size) == CURLE_OK;
-        ok &= set_pointer(t, CURLOPT_POSTFIELDS, body);
-        ok &= set_number(t, CURLOPT_EXPECT_100_TIMEOUT_MS, REMOTE_CONTINUE_MS);
+        ok &= set_curl_pointer(t, CURLOPT_POSTFIELDS, body);
+        ok &= set_curl_number(t, CURLOPT_EXPECT_100_TIMEOUT_MS, REMOTE_CONTINUE_MS);
         ok = ok && add_header(t, "Content-Type: application/octet-stream");
     }
-    return ok && set_pointer(t, CURLOPT_CUSTOMREQUEST, request->method);
+    return ok && set_curl_pointer(t, CURLOPT_CUSTOMREQUEST, request->method);
 }
 
-static bool set_limits(const struct remote_transfer *t)
+static bool set_timeout_options(const struct remote_transfer *t)
 {
     const long ms = (long)t->timeout_ms;
-    bool ok = set_number(t, CURLOPT_NOSIGNAL, 1);
-    ok &= set_number(t, CURLOPT_CONNECTTIMEOUT_MS, ms);
+    bool ok = set_curl_number(t, CURLOPT_NOSIGNAL, 1);
+    ok &= set_curl_number(t, CURLOPT_CONNECTTIMEOUT_MS, ms);
     /* One stream per connection: what HTTP/2 adds is of no use here. */
-    ok &= set_number(t, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
+    ok &= set_curl_number(t, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
     /* Only a wish: a handle that has a buffer from a transfer that failed keeps it. */
-    set_number(t, CURLOPT_BUFFERSIZE, REMOTE_RECEIVE_BYTES);
+    set_curl_number(t, CURLOPT_BUFFERSIZE, REMOTE_RECEIVE_BYTES);
     return ok;
 }
 
-static bool set_request(struct remote_transfer *t, const struct remote_request *request)
+static bool set_request_options(struct remote_transfer *t, const struct remote_request *request)
 {
     char range[RANGE_BYTES];
-    bool ok = set_pointer(t, CURLOPT_URL, request->url);
-    ok &= set_number(t, CURLOPT_PATH_AS_IS, request->as_is);
+    bool ok = set_curl_pointer(t, CURLOPT_URL, request->url);
+    ok &= set_curl_number(t, CURLOPT_PATH_AS_IS, request->as_is);
     if (request->to > 0) {
         assert(request->from < request->to);
         text_format(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->from, request->to - 1);
-        ok &= set_pointer(t, CURLOPT_RANGE, range);
+        ok &= set_curl_pointer(t, CURLOPT_RANGE, range);
     }
     if (request->condition != NULL) ok &= add_header(t, request->condition);
     ok = ok && set_signature(t, request->signature) && set_method(t, request);
-    ok &= set_pointer(t, CURLOPT_HTTPHEADER, t->headers);
-    ok &= set_pointer(t, CURLOPT_USERAGENT, "glint/" GLINT_VERSION);
-    ok &= set_pointer(t, CURLOPT_ERRORBUFFER, t->problem);
+    ok &= set_curl_pointer(t, CURLOPT_HTTPHEADER, t->headers);
+    ok &= set_curl_pointer(t, CURLOPT_USERAGENT, "glint/" GLINT_VERSION);
+    ok &= set_curl_pointer(t, CURLOPT_ERRORBUFFER, t->problem);
     ok &= t->curl->easy_setopt(t->session->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK;
-    ok &= set_pointer(t, CURLOPT_HEADERDATA, t);
+    ok &= set_curl_pointer(t, CURLOPT_HEADERDATA, t);
     ok &= t->curl->easy_setopt(t->session->easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK;
-    ok &= set_pointer(t, CURLOPT_WRITEDATA, t);
-    ok &= set_pointer(t, CURLOPT_PRIVATE, t);
-    return ok && set_limits(t) && set_protection(t, request);
+    ok &= set_curl_pointer(t, CURLOPT_WRITEDATA, t);
+    ok &= set_curl_pointer(t, CURLOPT_PRIVATE, t);
+    return ok && set_timeout_options(t) && set_tls_and_redirect_options(t, request);
 }
 
 /* ---- Progress */
 
 /* Returns whether another attempt may have another result. */
-static bool is_passing(CURLcode code)
+static bool is_transient_curl_error(CURLcode code)
 {
     switch (code) {
     case CURLE_COULDNT_RESOLVE_PROXY:
@@ -272,14 +274,14 @@ static enum remote_result set_transfer_error(const struct remote_transfer *t,
     }
     if (t->result == CURLE_UNSUPPORTED_PROTOCOL)
         hint = "redirects are followed to http and https only, and from https to https only";
-    const bool passing = is_passing(t->result);
+    const bool passing = is_transient_curl_error(t->result);
     error_set(error, passing ? GLINT_E_INPUT_IO : GLINT_E_INPUT_URL, hint, "%s: %s", t->name,
               problem);
     return passing ? REMOTE_RETRY : REMOTE_FAILED;
 }
 
 /* Also for the others of the group. */
-static void check_done(struct remote_transfer *t)
+static void mark_finished_transfers(struct remote_transfer *t)
 {
     int left;
     CURLMsg *message;
@@ -326,7 +328,7 @@ static enum remote_result receive_bytes(struct remote_transfer *t, struct glint_
             error_set(error, GLINT_E_INPUT_URL, NULL, "%s: libcurl failed", t->name);
             return REMOTE_FAILED;
         }
-        check_done(t);
+        mark_finished_transfers(t);
         if (t->at < t->fill || t->done) break;
         const uint64_t now = t->env->now_ns(t->env);
         if (now >= deadline && has_sent_more(t)) deadline = now + t->timeout_ms * MS_NS;
@@ -379,12 +381,12 @@ enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *
     t->buffer = t->session != NULL ? mem_alloc(t->capacity) : NULL;
     if (t->session != NULL)
         t->multi = request->group != NULL ? request->group->multi : t->session->multi;
-    if (t->buffer == NULL || !set_request(t, request) ||
+    if (t->buffer == NULL || !set_request_options(t, request) ||
         t->curl->multi_add_handle(t->multi, t->session->easy) != CURLM_OK) {
         error_no_memory(error);
         return REMOTE_FAILED;
     }
-    if (t->curl->multi_perform(t->multi, &running) == CURLM_OK) check_done(t);
+    if (t->curl->multi_perform(t->multi, &running) == CURLM_OK) mark_finished_transfers(t);
     return REMOTE_OK;
 }
 
@@ -428,7 +430,7 @@ static void finish_body(struct remote_transfer *t)
 {
     int running;
     if (t->done || t->paused || t->at < t->fill) return;
-    if (t->curl->multi_perform(t->multi, &running) == CURLM_OK) check_done(t);
+    if (t->curl->multi_perform(t->multi, &running) == CURLM_OK) mark_finished_transfers(t);
 }
 
 void remote_transfer_close(struct remote_transfer *t)

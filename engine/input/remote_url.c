@@ -106,7 +106,7 @@ static void put_url_text(struct text_out *o, const char *text, size_t size)
 }
 
 /* Copies a query from its ? on, without the values. */
-static void put_query(struct text_out *o, const char *query)
+static void append_query_without_values(struct text_out *o, const char *query)
 {
     const char *p = query;
     while (*p != '\0') {
@@ -137,7 +137,7 @@ bool remote_url_redact(const char *url, char *out, size_t capacity)
     /* Names in stores of objects and files may contain a question mark. */
     const size_t path = kind == REMOTE_HTTP ? strcspn(host, "?#") : strlen(host);
     put_url_text(&o, host, path);
-    put_query(&o, host + path);
+    append_query_without_values(&o, host + path);
     return o.ok;
 }
 
@@ -167,7 +167,7 @@ bool remote_text_redact(const char *text, char *out, size_t capacity)
 
 /* ---- Parts */
 
-struct remote_place remote_url_place(const char *url)
+struct remote_place remote_url_split(const char *url)
 {
     struct remote_place p;
     p.host = after_scheme(url, &p.kind);

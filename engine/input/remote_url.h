@@ -25,7 +25,7 @@ struct remote_place {
     size_t host_size;
     const char *path; /* from its first / on; "" if there is none */
 };
-struct remote_place remote_url_place(const char *url);
+struct remote_place remote_url_split(const char *url);
 
 /* Appends `text` with all bytes percent-encoded except letters, digits, -, ., _, ~ and those in
  * `keep`. Returns false if it does not fit. */

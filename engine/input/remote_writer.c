@@ -86,7 +86,7 @@ int remote_writer_create(struct remote_writer **out, struct env *env, const char
     if (w == NULL) return error_no_memory(error);
     memcpy(w->url, url, strlen(url) + 1);
     w->memory_max = memory_max;
-    w->key = remote_url_place(w->url).path;
+    w->key = remote_url_split(w->url).path;
     if (*w->key == '/') w->key++;
     int r = remote_store_init(&w->store, env, w->url, cancelled, error);
     if (r == 0) r = remote_store_create_upload(&w->store, w->key, w->id, error);

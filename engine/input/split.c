@@ -28,7 +28,7 @@ enum remote_number {
     REMOTE_NUMBERS
 };
 
-static enum remote_number number_of_remote(const struct split_piece *piece)
+static enum remote_number remote_kind_of_piece(const struct split_piece *piece)
 {
     if (piece->remote == NULL) return REMOTE_FILE;
     if (piece->detect) return REMOTE_TO_DETECT;
@@ -37,7 +37,8 @@ static enum remote_number number_of_remote(const struct split_piece *piece)
 
 /* Pieces share maps and layouts: those after the first one refer to it. Returns false if there is
  * one, of so many elements, to be packed. */
-static bool pack_shared(struct packer *p, const void *item, const void *before, uint64_t elements)
+static bool pack_reference_if_shared(struct packer *p, const void *item, const void *before,
+                                     uint64_t elements)
 {
     const bool shared = item == NULL || item == before;
     pack_array(p, !shared ? elements : item != NULL);
@@ -45,10 +46,11 @@ static bool pack_shared(struct packer *p, const void *item, const void *before, 
     return shared;
 }
 
-static void pack_columns(struct packer *p, const struct column_map *map,
-                         const struct column_map *before)
+static void pack_column_map(struct packer *p, const struct column_map *map,
+                            const struct column_map *before)
 {
-    if (pack_shared(p, map, before, map != NULL ? 2 + 2 * (uint64_t)map->count : 0)) return;
+    if (pack_reference_if_shared(p, map, before, map != NULL ? 2 + 2 * (uint64_t)map->count : 0))
+        return;
     pack_u64(p, map->separator);
     pack_u64(p, map->fields);
     for (uint32_t i = 0; i < map->count; i++) {
@@ -62,7 +64,7 @@ static void pack_layout(struct packer *p, const struct row_layout *layout,
 {
     const bool typed = layout != NULL && layout->types.size > 0;
     const uint64_t elements = layout != NULL ? 2 + 2 * (uint64_t)layout->count + typed : 0;
-    if (pack_shared(p, layout, before, elements)) return;
+    if (pack_reference_if_shared(p, layout, before, elements)) return;
     pack_u64(p, 2);
     pack_u64(p, layout->fields);
     if (typed) pack_bytes(p, layout->types);
@@ -94,9 +96,9 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_bytes(&p, piece->json);
         pack_u64(&p, piece->frames_start);
         pack_u64(&p, piece->frames_end);
-        pack_u64(&p, number_of_remote(piece));
+        pack_u64(&p, remote_kind_of_piece(piece));
         pack_text(&p, piece->remote != NULL ? piece->remote->version : NULL);
-        pack_columns(&p, piece->columns, i > 0 ? piece[-1].columns : NULL);
+        pack_column_map(&p, piece->columns, i > 0 ? piece[-1].columns : NULL);
         pack_bytes(&p, piece->nulls);
         pack_u64(&p, piece->format);
         pack_layout(&p, piece->layout, i > 0 ? piece[-1].layout : NULL);
@@ -123,7 +125,8 @@ static bool copy_slice(struct arena *arena, struct glint_slice bytes, struct gli
 }
 
 /* Returns 1, 0 if the map is malformed, -1 when out of memory. */
-static int decode_map(struct unpacker *u, struct arena *arena, const struct column_map **out)
+static int decode_column_map_runs(struct unpacker *u, struct arena *arena,
+                                  const struct column_map **out)
 {
     if (u->count < 4 || u->count % 2 != 0 || u->count / 2 - 1 > UINT32_MAX) return 0;
     struct column_map *map = arena_alloc(arena, sizeof *map);
@@ -141,12 +144,12 @@ static int decode_map(struct unpacker *u, struct arena *arena, const struct colu
 }
 
 /* `before`: of the piece before, or NULL. */
-static int decode_columns(struct unpacker *fields, struct arena *arena,
-                          const struct column_map *before, struct split_piece *out)
+static int decode_column_map(struct unpacker *fields, struct arena *arena,
+                             const struct column_map *before, struct split_piece *out)
 {
     struct unpacker u = unpack_array(fields);
     if (u.count == 0) return unpack_is_complete(&u) ? 1 : 0;
-    if (u.count > 1) return decode_map(&u, arena, &out->columns);
+    if (u.count > 1) return decode_column_map_runs(&u, arena, &out->columns);
     out->columns = before;
     return unpack_u64(&u, 1) == 1 && unpack_is_complete(&u) && before != NULL ? 1 : 0;
 }
@@ -223,7 +226,7 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct sp
     const uint64_t number = unpack_u64(&fields, REMOTE_NUMBERS - 1);
     unpack_text(&fields, remote.version, sizeof remote.version);
     const int columns =
-        decode_columns(&fields, arena, before != NULL ? before->columns : NULL, out);
+        decode_column_map(&fields, arena, before != NULL ? before->columns : NULL, out);
     if (columns <= 0) return columns;
     const struct glint_slice nulls = unpack_bytes(&fields);
     out->format = (uint8_t)unpack_u64(&fields, FORMAT_ORC);
@@ -461,7 +464,7 @@ static uint64_t whole_length(const struct input_file *file)
     return to_end ? SPLIT_TO_END : file->size;
 }
 
-static int add_uncut_file(struct split_builder *p, const struct input_file *file)
+static int add_file_as_one_piece(struct split_builder *p, const struct input_file *file)
 {
     return add_piece_to_split(p, file, 0, whole_length(file), file->size);
 }
@@ -474,15 +477,15 @@ static int add_file_as_split(struct split_builder *p, const struct input_file *f
 }
 
 /* A compressed file of 0 bytes has lost its content: its task reports that. */
-static bool is_empty(const struct input_file *file)
+static bool is_file_without_content(const struct input_file *file)
 {
     return file->size == 0 && file->compression == COMPRESSION_NONE;
 }
 
 /* Adds a whole file; an empty one is left out. */
-static int add_whole_file(struct split_builder *p, const struct input_file *file)
+static int add_file_unless_empty(struct split_builder *p, const struct input_file *file)
 {
-    return is_empty(file) && !p->list->apart ? 0 : add_uncut_file(p, file);
+    return is_file_without_content(file) && !p->list->apart ? 0 : add_file_as_one_piece(p, file);
 }
 
 /* The number of pieces of a file, none over 1.1 times the target: the tenth avoids a tiny last
@@ -494,11 +497,11 @@ static uint64_t count_pieces(const struct split_builder *p, const struct input_f
     return rest / p->split_bytes + (rest % p->split_bytes != 0);
 }
 
-static int add_frames(struct split_builder *p, const struct input_file *file, uint64_t start,
-                      uint64_t end)
+static int add_frame_range(struct split_builder *p, const struct input_file *file, uint64_t start,
+                           uint64_t end)
 {
     assert(start < end && end <= file->size);
-    if (start == 0 && end == file->size) return add_whole_file(p, file);
+    if (start == 0 && end == file->size) return add_file_unless_empty(p, file);
     int r = add_piece_to_split(p, file, start > 0, SPLIT_TO_END, end - start);
     if (r < 0) return r;
     p->pieces[p->count - 1].frames_start = start;
@@ -511,19 +514,19 @@ static int add_frames(struct split_builder *p, const struct input_file *file, ui
 static int split_frames(struct split_builder *p, const struct input_file *file)
 {
     const uint64_t pieces = count_pieces(p, file), length = file->size / pieces;
-    if (pieces == 1) return add_whole_file(p, file);
+    if (pieces == 1) return add_file_unless_empty(p, file);
     struct frame_scan scan;
     uint64_t start = 0, next = length;
     int r = frame_scan_open(&scan, p->env, file, p->error);
     while (r == 0 && (r = frame_scan_next(&scan)) > 0) {
         r = 0;
         if (scan.at < next || scan.at == file->size) continue;
-        r = add_frames(p, file, start, scan.at);
+        r = add_frame_range(p, file, start, scan.at);
         start = scan.at;
         next = start - start % length + length;
     }
     input_source_close(&scan.source);
-    return r == 0 ? add_frames(p, file, start, file->size) : r;
+    return r == 0 ? add_frame_range(p, file, start, file->size) : r;
 }
 
 /* The state while the records of one file are searched for cuts. */
@@ -543,7 +546,7 @@ static int split_csv_block(struct csv_splitter *c, const uint8_t *block, uint64_
     while (r == 0 && at < size) {
         const uint64_t skip = c->next > offset + at ? c->next - (offset + at) : 0;
         const uint64_t n = skip < size - at ? skip : size - at;
-        csv_skip(block + at, block + at + n, &c->quotes);
+        csv_scan_bytes(block + at, block + at + n, &c->quotes);
         at += n;
         const uint8_t *lf = csv_find_row_end(block + at, block + size, &c->quotes);
         if (lf == NULL) break;
@@ -560,7 +563,7 @@ static int split_csv_block(struct csv_splitter *c, const uint8_t *block, uint64_
 static int split_csv(struct split_builder *p, const struct input_file *file)
 {
     const uint64_t pieces = count_pieces(p, file);
-    if (file->compression != COMPRESSION_NONE || pieces == 1) return add_whole_file(p, file);
+    if (file->compression != COMPRESSION_NONE || pieces == 1) return add_file_unless_empty(p, file);
     struct csv_splitter c = {.builder = p, .file = file, .length = file->size / pieces};
     c.quotes = csv_scan_begin(p->list->csv);
     const struct split_piece whole = split_whole_file(file);
@@ -584,7 +587,7 @@ static int split_csv(struct split_builder *p, const struct input_file *file)
 
 /* What a task reads of a row group: about the bytes of the needed columns, decoded, as text files
  * have them. What they are compressed to says little about the work. */
-static uint64_t group_bytes(const struct input_list *list, uint32_t group)
+static uint64_t needed_bytes_of_row_group(const struct input_list *list, uint32_t group)
 {
     const struct format_piece *piece = &list->schema->pieces[group];
     const uint64_t columns = list->schema->count, needed = list->layout->count;
@@ -608,7 +611,7 @@ static int plan_column_splits(struct split_builder *p)
                              "%s", problem);
     }
     for (uint32_t i = 0; i < list->schema->starts[list->count] && bytes < INT64_MAX; i++)
-        bytes += group_bytes(list, i);
+        bytes += needed_bytes_of_row_group(list, i);
     if (p->split_bytes == 0) p->split_bytes = split_bytes_default(bytes);
     const uint64_t splits = bytes / p->split_bytes + (bytes % p->split_bytes > 0);
     p->split_bytes = splits > 0 ? bytes / splits + 1 : p->split_bytes;
@@ -628,7 +631,7 @@ static bool starts_next_split(const struct split_builder *p, const struct input_
 }
 
 /* Pieces of files of columns: neighbours in the same split are one. */
-static int split_columns(struct split_builder *p, uint64_t file)
+static int split_file_at_row_groups(struct split_builder *p, uint64_t file)
 {
     const struct input_list *list = p->list;
     const struct column_schema *schema = list->schema;
@@ -636,7 +639,7 @@ static int split_columns(struct split_builder *p, uint64_t file)
     uint64_t rows = 0;
     int r = 0;
     for (uint32_t i = start; r == 0 && i < end; i++) {
-        const uint64_t bytes = group_bytes(list, i);
+        const uint64_t bytes = needed_bytes_of_row_group(list, i);
         const bool begins = starts_next_split(p, i == start ? &list->files[file] : NULL, bytes);
         p->column_split = (p->done_bytes + bytes / 2) / p->split_bytes;
         if (begins) r = begin_split(p);
@@ -660,7 +663,7 @@ static int split_columns(struct split_builder *p, uint64_t file)
 static int split_file(struct split_builder *p, const struct input_file *file)
 {
     const bool whole = file->detect || (file->remote != NULL && !file->remote->ranges);
-    if (file->size == 0 || whole) return add_whole_file(p, file);
+    if (file->size == 0 || whole) return add_file_unless_empty(p, file);
     if (p->list->csv != 0) return split_csv(p, file);
     if (file->compression != COMPRESSION_NONE) return split_frames(p, file);
     const uint64_t pieces = count_pieces(p, file);
@@ -710,15 +713,15 @@ uint64_t split_bytes_default(uint64_t input_bytes)
                                      : share;
 }
 
-static int add_files(struct env *env, const struct input_list *list, uint64_t split_bytes,
-                     struct splits *out, struct glint_error *error,
-                     int (*add)(struct split_builder *p, const struct input_file *file))
+static int make_splits_of_files(struct env *env, const struct input_list *list,
+                                uint64_t split_bytes, struct splits *out, struct glint_error *error,
+                                int (*add)(struct split_builder *p, const struct input_file *file))
 {
     struct split_builder p = {.env = env, .error = error, .split_bytes = split_bytes, .list = list};
     int r = list->has_columns ? plan_column_splits(&p) : 0;
     if (p.split_bytes == 0) p.split_bytes = split_bytes_default(list->bytes);
     for (uint64_t i = 0; r == 0 && i < list->count; i++)
-        r = list->has_columns ? split_columns(&p, i) : add(&p, &list->files[i]);
+        r = list->has_columns ? split_file_at_row_groups(&p, i) : add(&p, &list->files[i]);
     if (r == 0) r = finish_splits(&p, out);
     split_builder_fini(&p);
     return r;
@@ -727,20 +730,20 @@ static int add_files(struct env *env, const struct input_list *list, uint64_t sp
 int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
                          struct splits *out, struct glint_error *error)
 {
-    return add_files(env, list, split_bytes, out, error, split_file);
+    return make_splits_of_files(env, list, split_bytes, out, error, split_file);
 }
 
 int splits_make_by_files(const struct input_list *list, uint64_t split_bytes, struct splits *out,
                          bool with_empty, struct glint_error *error)
 {
-    return add_files(NULL, list, split_bytes, out, error,
-                     with_empty ? add_uncut_file : add_whole_file);
+    return make_splits_of_files(NULL, list, split_bytes, out, error,
+                                with_empty ? add_file_as_one_piece : add_file_unless_empty);
 }
 
 int splits_make_of_each_file(const struct input_list *list, struct splits *out,
                              struct glint_error *error)
 {
-    return add_files(NULL, list, 1, out, error, add_file_as_split);
+    return make_splits_of_files(NULL, list, 1, out, error, add_file_as_split);
 }
 
 /* The state while the lines of one file are counted. */
@@ -765,8 +768,8 @@ static int add_split_until(struct line_splitter *c, uint64_t offset, uint64_t en
 }
 
 /* Cuts after every c->lines-th LF of a block, which is at `offset` in the file. */
-static int split_block(struct line_splitter *c, const uint8_t *block, uint32_t size,
-                       uint64_t offset, uint32_t *index)
+static int split_block_by_lines(struct line_splitter *c, const uint8_t *block, uint32_t size,
+                                uint64_t offset, uint32_t *index)
 {
     const newlines_index find = newlines_index_for_cpu();
     uint32_t *next = index, *lf = index + BATCH_ROWS_MAX + NEWLINES_SLACK;
@@ -786,8 +789,8 @@ static int split_block(struct line_splitter *c, const uint8_t *block, uint32_t s
 }
 
 /* The same for records of CSV. */
-static int split_records_block(struct line_splitter *c, const uint8_t *block, uint32_t size,
-                               uint64_t offset)
+static int split_block_by_csv_records(struct line_splitter *c, const uint8_t *block, uint32_t size,
+                                      uint64_t offset)
 {
     const uint8_t *at = block, *end = block + size;
     int r = 0;
@@ -801,7 +804,7 @@ static int split_records_block(struct line_splitter *c, const uint8_t *block, ui
 
 /* Adds the bytes after the last cut. The last piece of a compressed file has no end, so that its
  * task reads the whole stream and verifies the checksum. */
-static int split_remainder(struct line_splitter *c, uint64_t size)
+static int add_split_after_last_cut(struct line_splitter *c, uint64_t size)
 {
     const bool compressed = c->file.compression != COMPRESSION_NONE;
     if (c->start < size) return add_split_until(c, size, compressed ? SPLIT_TO_END : size);
@@ -819,12 +822,13 @@ static int split_by_lines(struct line_splitter *c, struct env *env, uint8_t *blo
     while (r == 0 && !s.ended) {
         const uint64_t offset = s.at;
         const int64_t n = input_stream_read(&s, block, READ_BLOCK_BYTES);
-        r = n < 0                        ? (int)n
-            : c->builder->list->csv != 0 ? split_records_block(c, block, (uint32_t)n, offset)
-                                         : split_block(c, block, (uint32_t)n, offset, index);
+        r = n < 0 ? (int)n
+            : c->builder->list->csv != 0
+                ? split_block_by_csv_records(c, block, (uint32_t)n, offset)
+                : split_block_by_lines(c, block, (uint32_t)n, offset, index);
     }
     if (r == 0) r = input_stream_check_unchanged(&s);
-    if (r == 0) r = split_remainder(c, s.at);
+    if (r == 0) r = add_split_after_last_cut(c, s.at);
     input_stream_close(&s);
     return r;
 }
@@ -842,7 +846,7 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
             .builder = &p, .file = list->files[i], .lines = lines, .left = lines};
         c.quotes = csv_scan_begin(list->csv);
         c.left += list->header && lines < UINT64_MAX; /* the header is in the first split */
-        if (!is_empty(&c.file)) r = split_by_lines(&c, env, block, index);
+        if (!is_file_without_content(&c.file)) r = split_by_lines(&c, env, block, index);
     }
     if (r == 0) r = finish_splits(&p, out);
     mem_free(block);

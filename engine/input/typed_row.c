@@ -13,7 +13,7 @@ bool typed_form_append(struct buffer *types, const char *type)
 }
 
 /* 0: values are texts. */
-static uint32_t value_size(const struct arrow_field *f)
+static uint32_t fixed_size_of_value(const struct arrow_field *f)
 {
     switch (f->type) {
     case ARROW_BOOL: return 1;
@@ -37,7 +37,7 @@ static uint32_t value_size(const struct arrow_field *f)
 
 /* Reads the type of a column; values of one that is not known are texts. Returns false when out of
  * memory. */
-static bool read_field(const char *type, struct arena *arena, struct arrow_field *out)
+static bool read_type_or_text(const char *type, struct arena *arena, struct arrow_field *out)
 {
     struct ArrowSchema schema;
     const char *problem = arrow_type_read("", type, NULL, arena, &schema);
@@ -59,9 +59,9 @@ static const struct typed_form *read_form(struct glint_slice types, struct arena
     const char *type = (const char *)types.data;
     *f = (struct typed_form){.count = (uint32_t)count};
     for (uint32_t i = 0; i < count; i++, type += strlen(type) + 1) {
-        if (!read_field(type, arena, &fields[i])) return NULL;
-        f->columns[i] =
-            (struct typed_column){.field = &fields[i], .size = value_size(&fields[i]), .at = at};
+        if (!read_type_or_text(type, arena, &fields[i])) return NULL;
+        f->columns[i] = (struct typed_column){
+            .field = &fields[i], .size = fixed_size_of_value(&fields[i]), .at = at};
         assert(f->columns[i].size <= TYPED_VALUE_BYTES_MAX);
         at += f->columns[i].size;
     }
@@ -94,7 +94,7 @@ struct glint_slice typed_row_text(const struct typed_form *f, const uint8_t *row
     if (f->columns[column].size == 0) return value;
     memcpy(aligned, value.data, value.size);
     return (struct glint_slice){(const uint8_t *)number,
-                                arrow_put_number(f->columns[column].field, &array, 0, number)};
+                                arrow_format_number(f->columns[column].field, &array, 0, number)};
 }
 
 bool typed_row_append_row(const struct typed_form *f, const uint8_t *row, struct buffer *out)

@@ -222,12 +222,12 @@ static void on_listener_handle_closed(uv_handle_t *handle)
     if (--g->handles == 0) mem_free(g);
 }
 
-static void on_connection(uv_stream_t *stream, int status);
+static void on_listener_connection(uv_stream_t *stream, int status);
 
 static int resume_listening(struct listener *g)
 {
     int r = uv_tcp_bind(&g->tcp, (struct sockaddr *)&g->address, 0);
-    return r != 0 ? r : uv_listen((uv_stream_t *)&g->tcp, BACKLOG, on_connection);
+    return r != 0 ? r : uv_listen((uv_stream_t *)&g->tcp, BACKLOG, on_listener_connection);
 }
 
 /* At most one line every ten seconds while the shortage lasts. */
@@ -291,7 +291,8 @@ static void on_rejected_closed(uv_handle_t *handle)
     g->rejecting = g->another_pending = false;
     /* The other connection is still pending in libuv, which reports no more until it
      * is accepted. */
-    if (another_pending && !g->closed && !g->backing_off) on_connection((uv_stream_t *)&g->tcp, 0);
+    if (another_pending && !g->closed && !g->backing_off)
+        on_listener_connection((uv_stream_t *)&g->tcp, 0);
     on_listener_handle_closed(handle);
 }
 
@@ -309,7 +310,7 @@ static void reject_without_memory(struct listener *g)
     uv_close((uv_handle_t *)&g->rejected_conn, on_rejected_closed);
 }
 
-static void on_connection(uv_stream_t *stream, int status)
+static void on_listener_connection(uv_stream_t *stream, int status)
 {
     struct listener *g = stream->data;
     struct glint_error error = {.code = GLINT_OK};

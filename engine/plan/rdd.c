@@ -624,7 +624,7 @@ struct glint_rdd *glint_with_partitions(struct glint_rdd *rdd, uint32_t partitio
 }
 
 /* It is printed in one line, also on terminals. */
-static bool is_valid_name(const char *name)
+static bool is_rdd_name_valid(const char *name)
 {
     const uint64_t size = strlen(name);
     uint64_t at = 0;
@@ -640,7 +640,7 @@ struct glint_rdd *glint_with_name(struct glint_rdd *rdd, const char *name)
 {
     if (rdd == NULL) return rdd_fail_null("withName");
     if (rdd_check_usable(rdd, "withName") != 0) return NULL;
-    if (name == NULL || !is_valid_name(name))
+    if (name == NULL || !is_rdd_name_valid(name))
         return rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
                         "a name must have 1 to %u bytes of UTF-8, without control characters",
                         NAME_BYTES_MAX - 1);

@@ -177,7 +177,7 @@ static struct glint_column one_row_column(enum glint_type type, const union glin
 }
 
 /* Pushes a record as a batch of one row, by reference. */
-static void emit_large_record(struct glint_emitter *e, const struct glint_record *r)
+static void push_large_record(struct glint_emitter *e, const struct glint_record *r)
 {
     if (emitter_flush(e) != FLOW_MORE) return;
     struct glint_batch batch = {.rows = 1,
@@ -207,7 +207,7 @@ __attribute__((noinline)) static void emit_record(struct glint_emitter *e,
     if (e->keep_value) r.value = glint_column_value(&e->in->value, e->kept_row);
     if ((codec_type_is_bytes(e->key.column.type) && r.key.bytes.size > EMIT_COPY_BYTES_MAX) ||
         (codec_type_is_bytes(e->value.column.type) && r.value.bytes.size > EMIT_COPY_BYTES_MAX)) {
-        emit_large_record(e, &r);
+        push_large_record(e, &r);
         return;
     }
     if (e->rows > 0) {
@@ -288,7 +288,8 @@ static void emitter_set_type_error(struct glint_emitter *e, const char *what)
 }
 
 /* Inlined, its buffer would cost each call of glint_emit_typed the stack protector. */
-__attribute__((noinline)) static void fail_types(struct glint_emitter *e, struct glint_schema types)
+__attribute__((noinline)) static void set_emitted_types_error(struct glint_emitter *e,
+                                                              struct glint_schema types)
 {
     char what[128];
     if (e->flow != FLOW_MORE) return;
@@ -316,7 +317,7 @@ void glint_emit_typed(struct glint_emitter *e, struct glint_schema types,
         if (!(emitted_type_fits(types.key, key, e->keep_key) ||
               (no_key && record->key.bytes.size == 0)) ||
             !emitted_type_fits(types.value, value, e->keep_value)) {
-            fail_types(e, types);
+            set_emitted_types_error(e, types);
             return;
         }
         if (!no_key) e->fits = types;

@@ -31,8 +31,10 @@ look_up_16_keys(const int64_t *keys, __m512i low, __m512i high, __mmask16 *misse
     return _mm512_sub_epi32(slots, _mm512_set1_epi32(1));
 }
 
-__attribute__((target("avx512f"))) static bool
-look_up_avx512(const int64_t *keys, uint32_t rows, const uint32_t *direct, uint32_t *out_slots)
+__attribute__((target("avx512f"))) static bool look_up_direct_avx512(const int64_t *keys,
+                                                                     uint32_t rows,
+                                                                     const uint32_t *direct,
+                                                                     uint32_t *out_slots)
 {
     const __m512i low = _mm512_loadu_si512(direct), high = _mm512_loadu_si512(direct + 16);
     __mmask16 missed = 0;
@@ -55,7 +57,7 @@ direct_lookup_fn direct_lookup_for_cpu(void)
 {
 #if defined(__x86_64__)
     static_assert(DIRECT_LOOKUP_KEYS == 32, "two registers of sixteen");
-    if (__builtin_cpu_supports("avx512f")) return look_up_avx512;
+    if (__builtin_cpu_supports("avx512f")) return look_up_direct_avx512;
 #endif
     return NULL;
 }
@@ -117,7 +119,7 @@ static struct hash_table_key make_number_key(int64_t number)
     return make_key((const uint8_t *)bits, sizeof bits[0]);
 }
 
-static bool reserve_key(struct hash_table *t)
+static bool reserve_table_key(struct hash_table *t)
 {
     return array_reserve(&t->keys, &t->keys_capacity, t->slots + UINT64_C(1), sizeof *t->keys);
 }
@@ -125,7 +127,7 @@ static bool reserve_key(struct hash_table *t)
 /* Adds a key. Returns its slot, or UINT32_MAX when out of memory. */
 static uint32_t insert_key(struct hash_table *t, const struct hash_table_key *key)
 {
-    if (!reserve_key(t)) return UINT32_MAX;
+    if (!reserve_table_key(t)) return UINT32_MAX;
     struct hash_table_key *stored = &t->keys[t->slots];
     *stored = *key;
     if (key->size > HASH_TABLE_SHORT_KEY) {
@@ -172,8 +174,8 @@ static bool reserve_table_buckets(struct hash_table *t, uint32_t extra)
     return true;
 }
 
-static inline bool same_key(const struct hash_table *t, uint32_t slot,
-                            const struct hash_table_key *key)
+static inline bool slot_has_key_of_group(const struct hash_table *t, uint32_t slot,
+                                         const struct hash_table_key *key)
 {
     const struct hash_table_key *stored = &t->keys[slot];
     if (key->size <= HASH_TABLE_SHORT_KEY) return memcmp(stored, key, sizeof *key) == 0;
@@ -193,7 +195,7 @@ static uint32_t find_or_insert_key(struct hash_table *t, const struct hash_table
             if (slot != UINT32_MAX) *b = (struct hash_table_bucket){hash, slot + 1};
             return slot;
         }
-        if (b->hash == hash && same_key(t, b->slot - 1, key)) return b->slot - 1;
+        if (b->hash == hash && slot_has_key_of_group(t, b->slot - 1, key)) return b->slot - 1;
     }
 }
 
@@ -237,7 +239,7 @@ static bool find_or_insert_with_prefetch(struct hash_table *t, const struct key_
             hash_table_prefetch_bytes(t, guess[i] - 1);
     for (uint32_t i = 0; i < rows; i++) {
         /* The guess is wrong only if two keys have one hash. */
-        out_slots[i] = guess[i] != 0 && same_key(t, guess[i] - 1, &g->key[i])
+        out_slots[i] = guess[i] != 0 && slot_has_key_of_group(t, guess[i] - 1, &g->key[i])
                            ? guess[i] - 1
                            : find_or_insert_key(t, &g->key[i], g->hash[i]);
         if (out_slots[i] == UINT32_MAX) return false;

@@ -54,7 +54,7 @@ static bool record_buffer_reserve_scratch(struct record_buffer *b, uint64_t byte
     return buffer_reserve(&b->scratch, bytes + 1); /* not 0: NULL would be an error */
 }
 
-static struct glint_slice record_key(const void *arg, uint64_t reference)
+static struct glint_slice key_of_sorted_record(const void *arg, uint64_t reference)
 {
     return record_buffer_get(arg, reference).key;
 }
@@ -72,7 +72,7 @@ bool record_buffer_sort(struct record_buffer *b, bool by_key)
     if (!record_buffer_reserve_scratch(b, b->entries.size)) return false;
     if (!by_key)
         for (uint64_t i = 0; i < count; i++) e[i].prefix = 0;
-    const struct sort_keys keys = {record_key, prefetch_key, b};
+    const struct sort_keys keys = {key_of_sorted_record, prefetch_key, b};
     sort_entries(e, (struct sort_entry *)(void *)b->scratch.data, count, b->descending,
                  by_key && !sort_prefix_is_key(b->key) ? &keys : NULL);
     return true;
@@ -121,9 +121,9 @@ static bool slot_histogram_portable(const uint32_t *slot, const int64_t *value, 
 
 #if defined(__x86_64__)
 
-__attribute__((target("avx2"))) static bool count_avx2(const uint32_t *slot, const int64_t *value,
-                                                       uint32_t rows, uint32_t slots,
-                                                       uint32_t *out_count)
+__attribute__((target("avx2"))) static bool slot_histogram_avx2(const uint32_t *slot,
+                                                                const int64_t *value, uint32_t rows,
+                                                                uint32_t slots, uint32_t *out_count)
 {
     return count_slots(slot, value, rows, slots, out_count);
 }
@@ -186,7 +186,8 @@ slot_histogram_fn slot_histogram_for_level(enum slot_histogram_level level)
         return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("popcnt")
                    ? slot_histogram_avx512
                    : NULL;
-    if (level == SLOT_HISTOGRAM_AVX2) return __builtin_cpu_supports("avx2") ? count_avx2 : NULL;
+    if (level == SLOT_HISTOGRAM_AVX2)
+        return __builtin_cpu_supports("avx2") ? slot_histogram_avx2 : NULL;
     return slot_histogram_portable;
 }
 
@@ -249,7 +250,7 @@ int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
 }
 
 /* Grows the array of values to at least the table's slots. */
-static bool reserve_values(struct combine_buffer *g)
+static bool reserve_slot_values(struct combine_buffer *g)
 {
     uint32_t slots = g->table.slots;
     if (g->spec->acc == GLINT_NONE) return true;
@@ -281,8 +282,8 @@ static int combine_constant_batch(struct combine_buffer *g, const int64_t *value
  * accumulator must not be merged with an undefined value, so the first row of each new slot sets it
  * and is left out of the call. New slots are numbered in order of appearance: slots[i] == known is
  * the first row of the next new slot. Returns 0 or the function's error. */
-static int combine_columns(struct combine_buffer *g, const int64_t *values, uint32_t *slots,
-                           uint32_t rows, uint32_t known)
+static int combine_i64_columns(struct combine_buffer *g, const int64_t *values, uint32_t *slots,
+                               uint32_t rows, uint32_t known)
 {
     const struct aggregator *f = &g->aggregator;
     if (known == g->table.slots) {
@@ -377,7 +378,7 @@ int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_ba
     bool found = hash_table_find_or_insert(&g->table, &batch->key, batch->rows, slots);
     /* Even if the table ran out of memory, every slot that it has added needs an initialized
      * accumulator: combine_buffer_reset frees the accumulators of all slots. */
-    if (!reserve_values(g)) {
+    if (!reserve_slot_values(g)) {
         g->table.slots = known; /* the new slots have no accumulators to free */
         return error_no_memory(&g->task->error);
     }
@@ -388,7 +389,7 @@ int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_ba
     if (aggregator_merges_columns(g->spec)) {
         const struct glint_column *v = &batch->value;
         const int64_t *bits = v->type == GLINT_I64 ? v->i64 : (const int64_t *)v->f64;
-        return combine_columns(g, bits, slots, batch->rows, known);
+        return combine_i64_columns(g, bits, slots, batch->rows, known);
     }
     return combine_rows(g, batch, slots, known);
 }

@@ -125,7 +125,7 @@ static bool add_block_slab(struct partition_blocks *b, uint64_t bytes)
     return true;
 }
 
-static uint64_t open_block_size(const struct partition_tail *t)
+static uint64_t used_bytes_of_open_block(const struct partition_tail *t)
 {
     return t->last != NULL ? (uint64_t)(t->at - partition_block_data(t->last)) : 0;
 }
@@ -142,7 +142,7 @@ bool partition_blocks_extend(struct partition_blocks *b, uint32_t partition, uin
     *block = (struct partition_block){.capacity = capacity};
     b->free_at += whole;
     if (t->last != NULL) {
-        t->last->size = open_block_size(t);
+        t->last->size = used_bytes_of_open_block(t);
         t->last->next = block;
         b->raw += t->last->size;
     } else {
@@ -158,7 +158,7 @@ bool partition_blocks_extend(struct partition_blocks *b, uint32_t partition, uin
 static uint64_t partition_blocks_raw(const struct partition_blocks *b)
 {
     uint64_t raw = b->raw;
-    for (uint32_t p = 0; p < b->partitions; p++) raw += open_block_size(&b->tails[p]);
+    for (uint32_t p = 0; p < b->partitions; p++) raw += used_bytes_of_open_block(&b->tails[p]);
     return raw;
 }
 
@@ -172,7 +172,8 @@ static int partition_blocks_write(const struct partition_blocks *b, struct run_w
         if (t->records > 0) r = run_writer_begin_records(out, p, t->records);
         for (struct partition_block *block = t->first; block != NULL && r == 0; block = block->next)
             r = run_writer_append_records(out, partition_block_data(block),
-                                          block == t->last ? open_block_size(t) : block->size);
+                                          block == t->last ? used_bytes_of_open_block(t)
+                                                           : block->size);
     }
     return r;
 }
@@ -189,7 +190,8 @@ static int partition_blocks_each(const struct partition_blocks *b,
         const struct partition_tail *t = &b->tails[p];
         for (struct partition_block *block = t->first; block != NULL; block = block->next) {
             const uint8_t *at = partition_block_data(block);
-            const uint8_t *end = at + (block == t->last ? open_block_size(t) : block->size);
+            const uint8_t *end =
+                at + (block == t->last ? used_bytes_of_open_block(t) : block->size);
             while (at < end) {
                 uint64_t key_size = 0, value_size = 0;
                 at += codec_get_varint(at, end, &key_size);
@@ -475,7 +477,7 @@ int shuffle_writer_push(struct shuffle_writer *w, const struct glint_batch *batc
 /* Writes the output if nothing was spilled. Large records, such as filters, are sorted, so that the
  * reduce side merges them one by one. Others are in order of the partition only: the reduce side
  * sorts faster than it merges. */
-static int write_from_memory(struct shuffle_writer *w, struct run *out)
+static int write_output_from_memory(struct shuffle_writer *w, struct run *out)
 {
     struct run_writer writer = {.task = NULL};
     struct combine_buffer_order order;
@@ -505,7 +507,7 @@ static int write_partition_blocks(struct shuffle_writer *w, struct run *out)
 /* Whether the table's accumulators should be copied to blocks: in order of slots the memory is read
  * once and in order, whereas sorted by partition each slot is a cache miss. Not for chunks, which
  * precede the accumulator of their key, nor for zeros, which combine_buffer_write merges. */
-static bool should_move_to_blocks(const struct shuffle_writer *w)
+static bool should_move_table_to_blocks(const struct shuffle_writer *w)
 {
     const struct combine_buffer *g = &w->combine_buffer;
     return w->combines && w->spec->dependency.combine != COMBINE_FOLD &&
@@ -514,7 +516,7 @@ static bool should_move_to_blocks(const struct shuffle_writer *w)
            combine_buffer_memory_bytes(g, 0) + combine_buffer_run_bytes(g) <= w->budget;
 }
 
-static int move_to_blocks(struct shuffle_writer *w)
+static int move_table_to_blocks(struct shuffle_writer *w)
 {
     int r = open_partition_blocks(w);
     if (r < 0 || !partition_blocks_are_used(&w->blocks)) return r;
@@ -568,12 +570,12 @@ int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
     int r = 0;
     if (partition_blocks_raw(&w->blocks) / MERGE_RECORD_BYTES >= w->blocks.records)
         r = move_blocks_to_buffer(w); /* large records, or none */
-    if (r == 0 && !has_spilled(w) && should_move_to_blocks(w)) r = move_to_blocks(w);
+    if (r == 0 && !has_spilled(w) && should_move_table_to_blocks(w)) r = move_table_to_blocks(w);
     if (r < 0) return r;
     if (partition_blocks_are_used(&w->blocks))
         r = write_partition_blocks(w, out);
     else
-        r = has_spilled(w) ? write_spilled(w, out) : write_from_memory(w, out);
+        r = has_spilled(w) ? write_spilled(w, out) : write_output_from_memory(w, out);
     if (r < 0) return r;
     w->task->counters.values[COUNT_MAP_OUTPUT_RECORDS] += (int64_t)out->records;
     /* Before compression, so that all cluster shapes count the same. */

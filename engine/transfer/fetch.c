@@ -369,7 +369,7 @@ static bool add_chunk_buffer(struct fetch *f)
 
 /* Queues a request for the next bytes of an input, for submit_requests. Returns false if no buffer
  * is free or the free one has no memory: prefetching less is no error. */
-static bool request_next_chunk(struct fetch *f, struct remote_input *r)
+static bool queue_request_for_next_chunk(struct fetch *f, struct remote_input *r)
 {
     uint64_t left = r->source.bytes - r->requested;
     assert(left > 0 && r->state == REMOTE_INPUT_OPEN);
@@ -434,7 +434,7 @@ static void open_next_inputs(struct fetch *f)
         struct remote_input *r = &f->remotes[f->next_open];
         if (r->state == REMOTE_INPUT_WAITING) {
             r->state = REMOTE_INPUT_OPEN;
-            if (!request_next_chunk(f, r)) {
+            if (!queue_request_for_next_chunk(f, r)) {
                 r->state = REMOTE_INPUT_WAITING;
                 return;
             }
@@ -452,7 +452,8 @@ static void request_initial_chunks(struct fetch *f)
     while (more) {
         more = false;
         for (uint32_t i = 0; i < f->next_open && has_free_chunk(f); i++)
-            if (has_bytes_to_request(&f->remotes[i])) more |= request_next_chunk(f, &f->remotes[i]);
+            if (has_bytes_to_request(&f->remotes[i]))
+                more |= queue_request_for_next_chunk(f, &f->remotes[i]);
     }
 }
 
@@ -460,11 +461,11 @@ static void request_initial_chunks(struct fetch *f)
  * input could be opened with them, so that one long input cannot use up the window. */
 static void request_more_chunks(struct fetch *f, struct remote_input *r)
 {
-    while (has_bytes_to_request(r) && r->chunks < f->share && request_next_chunk(f, r)) {
+    while (has_bytes_to_request(r) && r->chunks < f->share && queue_request_for_next_chunk(f, r)) {
     }
     open_next_inputs(f);
     if (f->next_open == f->remote_count || f->open == MERGE_FAN_IN_MAX)
-        while (has_bytes_to_request(r) && request_next_chunk(f, r)) {
+        while (has_bytes_to_request(r) && queue_request_for_next_chunk(f, r)) {
         }
 }
 
@@ -482,7 +483,7 @@ static int ensure_chunk_requested(struct fetch *f, struct remote_input *r)
     if (r->first != NULL) return 0;
     assert(has_bytes_to_request(r));
     if (!has_free_chunk(f)) f->count_max++;
-    if (!request_next_chunk(f, r)) return error_no_memory(&f->task->error);
+    if (!queue_request_for_next_chunk(f, r)) return error_no_memory(&f->task->error);
     submit_requests(f);
     return 0;
 }

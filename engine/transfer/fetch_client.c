@@ -716,7 +716,7 @@ void peers_close(struct peers *p, const struct glint_error *why, void (*closed)(
 
 static void on_chunk_done(struct fetch_request *r);
 
-static void request_next_chunk(struct chunked_fetch *f, struct fetch_request *r)
+static void make_request_for_next_chunk(struct chunked_fetch *f, struct fetch_request *r)
 {
     uint64_t left = f->get.size - f->requested;
     *r = (struct fetch_request){.executor = f->executor,
@@ -741,7 +741,7 @@ static void on_chunk_done(struct fetch_request *r)
     struct chunked_fetch *f = r->arg;
     assert(f->in_flight > 0);
     if (f->error.code == GLINT_OK) f->error = r->error;
-    if (has_next_chunk(f)) request_next_chunk(f, r);
+    if (has_next_chunk(f)) make_request_for_next_chunk(f, r);
     if (--f->in_flight == 0) f->done(f);
 }
 
@@ -750,6 +750,6 @@ void chunked_fetch_start(struct chunked_fetch *f)
     assert(f->get.size > 0 && f->in_flight == 0 && f->requested == 0);
     f->in_flight = 1; /* this function: `done` is called after the last submit */
     for (uint32_t i = 0; i < CHUNKED_FETCH_REQUESTS && has_next_chunk(f); i++)
-        request_next_chunk(f, &f->requests[i]);
+        make_request_for_next_chunk(f, &f->requests[i]);
     if (--f->in_flight == 0) f->done(f);
 }

@@ -439,8 +439,8 @@ static void put_task_failures(struct json *out, const struct job_model *m)
 }
 
 /* An object with the event's fields, under other names. */
-static void put_event_fields(struct json *out, const json_t *event, const char *const (*fields)[2],
-                             size_t count)
+static void put_renamed_event_fields(struct json *out, const json_t *event,
+                                     const char *const (*fields)[2], size_t count)
 {
     json_begin(out, NULL, '{');
     for (size_t k = 0; k < count; k++) put_event_field(out, fields[k][0], event, fields[k][1]);
@@ -466,8 +466,8 @@ static void put_filter_reports(struct json *out, const struct job_model *m)
     {
         if (!job_event_is(o, "report") || strcmp(job_event_text(o, "name"), "filter") != 0)
             continue;
-        put_event_fields(out, json_object_get(o, "fields"), fields,
-                         sizeof fields / sizeof fields[0]);
+        put_renamed_event_fields(out, json_object_get(o, "fields"), fields,
+                                 sizeof fields / sizeof fields[0]);
     }
     json_end(out, ']');
 }
@@ -487,7 +487,7 @@ static void put_cached_rdds(struct json *out, const struct job_model *m)
     json_begin(out, NULL, '[');
     json_array_foreach(json_object_get(m->storage, "rdds"), i, o)
     {
-        put_event_fields(out, o, fields, sizeof fields / sizeof fields[0]);
+        put_renamed_event_fields(out, o, fields, sizeof fields / sizeof fields[0]);
     }
     json_end(out, ']');
 }

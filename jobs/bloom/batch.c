@@ -49,8 +49,8 @@ void bloom_set_contains_rows(const struct bloom_set *set, const struct bloom_row
 }
 
 /* One filter after the other. */
-static void contains_filter_by_filter(const struct bloom_set *set, const struct bloom_rows *rows,
-                                      uint8_t *out_hit, uint64_t stride)
+static void test_rows_filter_by_filter(const struct bloom_set *set, const struct bloom_rows *rows,
+                                       uint8_t *out_hit, uint64_t stride)
 {
     uint16_t filter[BLOOM_ALL_ROWS];
     struct bloom_rows same = *rows;
@@ -74,7 +74,7 @@ void bloom_set_contains_all(const struct bloom_set *set, const struct bloom_rows
                                   left < BLOOM_ALL_ROWS ? left : BLOOM_ALL_ROWS};
         if (kernel->contains_all == NULL ||
             !kernel->contains_all(set, &part, out_hit + first, stride))
-            contains_filter_by_filter(set, &part, out_hit + first, stride);
+            test_rows_filter_by_filter(set, &part, out_hit + first, stride);
     }
 }
 

@@ -37,7 +37,7 @@ void counting_intersect(uint8_t *into, const uint8_t *from, uint64_t bytes)
     }
 }
 
-uint64_t counting_used(const uint8_t *a, const uint8_t *b, uint64_t bytes)
+uint64_t counting_count_nonzero(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 {
     uint64_t used = 0;
     for (uint64_t i = 0; i < bytes; i++) {
@@ -48,7 +48,7 @@ uint64_t counting_used(const uint8_t *a, const uint8_t *b, uint64_t bytes)
 }
 
 /* An index that is there more than once needs as much of its counter. */
-static bool has_count(const uint8_t *bits, const uint64_t *indexes, uint32_t at)
+static bool counter_covers_index(const uint8_t *bits, const uint64_t *indexes, uint32_t at)
 {
     const uint32_t count = counting_get(bits, indexes[at]);
     uint32_t need = 1;
@@ -60,7 +60,7 @@ bool counting_remove(uint8_t *bits, const uint64_t *indexes, uint32_t k)
 {
     assert(k > 0 && k <= BLOOM_K_MAX);
     for (uint32_t i = 0; i < k; i++)
-        if (!has_count(bits, indexes, i)) return false;
+        if (!counter_covers_index(bits, indexes, i)) return false;
     for (uint32_t i = 0; i < k; i++)
         if (counting_get(bits, indexes[i]) < COUNTING_MAX)
             bits[indexes[i] / 2] =

@@ -40,7 +40,7 @@ bool counting_subtract(const uint8_t *from, const uint8_t *less, uint8_t *out, u
 /* The smaller ones. */
 void counting_intersect(uint8_t *into, const uint8_t *from, uint64_t bytes);
 /* Counters that are not 0, of `a` or, if not NULL, of `b`. */
-uint64_t counting_used(const uint8_t *a, const uint8_t *b, uint64_t bytes);
+uint64_t counting_count_nonzero(const uint8_t *a, const uint8_t *b, uint64_t bytes);
 /* Removes an id by its k indexes. Returns false, and changes nothing, if it is not in the filter.
  */
 bool counting_remove(uint8_t *bits, const uint64_t *indexes, uint32_t k);

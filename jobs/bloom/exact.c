@@ -23,7 +23,7 @@ static double second_level_ids(double rare, double ids, uint32_t columns)
 }
 
 /* The number of columns that needs the fewest blocks of 64 bits. */
-static uint32_t best_columns(uint64_t rare, uint64_t ids)
+static uint32_t best_first_level_columns(uint64_t rare, uint64_t ids)
 {
     uint64_t least = UINT64_MAX;
     uint32_t best = 0;
@@ -44,7 +44,7 @@ struct exact_plan exact_plan_shard(uint64_t ids, uint64_t members)
     struct exact_plan plan = {.rare = members <= ids - members ? members : ids - members,
                               .bytes_max = EXACT_HEAD};
     if (plan.rare == 0) return plan;
-    plan.columns = best_columns(plan.rare, ids);
+    plan.columns = best_first_level_columns(plan.rare, ids);
     const double second = second_level_ids((double)plan.rare, (double)ids, (uint32_t)plan.columns);
     plan.second_max = (uint64_t)(second + 16 * sqrt(second) + 64);
     if (plan.second_max > ids) plan.second_max = ids;
@@ -74,7 +74,7 @@ uint64_t exact_expected_bytes(uint64_t n, uint64_t members)
     const uint64_t shards = exact_shards(n), each = n / shards;
     const uint64_t few = members <= n - members ? members : n - members;
     const uint64_t rare = (few + shards - 1) / shards;
-    const uint32_t columns = best_columns(rare, each);
+    const uint32_t columns = best_first_level_columns(rare, each);
     const double second = second_level_ids((double)rare, (double)each, columns);
     const uint64_t blocks =
         rare == 0 ? 0
@@ -129,9 +129,9 @@ static inline bool is_member_of_shard(const struct exact_shard *s, uint64_t hash
 
 /* Lists the hashes of the rarer class, or, with a first level, all that pass it. Returns how many,
  * or UINT64_MAX if there are more than the most. */
-static uint64_t list_level(const struct exact_shard *s, const uint64_t *hashes,
-                           const uint8_t *member, uint64_t ids, bool second, uint64_t most,
-                           uint64_t *out, uint8_t *out_value)
+static uint64_t list_hashes_of_level(const struct exact_shard *s, const uint64_t *hashes,
+                                     const uint8_t *member, uint64_t ids, bool second,
+                                     uint64_t most, uint64_t *out, uint8_t *out_value)
 {
     uint64_t count = 0;
     for (uint64_t i = 0; i < ids; i++) {
@@ -159,13 +159,13 @@ uint64_t exact_solve(const struct exact_plan *plan, const uint64_t *hashes, cons
     assert((uintptr_t)memory % 16 == 0 && plan->rare <= ids - plan->rare);
     if (plan->rare > 0 && plan->columns > 0) {
         const uint64_t count =
-            list_level(&s, hashes, member, ids, false, plan->second_max, list, value);
+            list_hashes_of_level(&s, hashes, member, ids, false, plan->second_max, list, value);
         assert(count == plan->rare);
         if (!ribbon_solve(&s.first, list, NULL, count, solve, slots)) return 0;
     }
     if (plan->rare > 0) {
         const uint64_t count =
-            list_level(&s, hashes, member, ids, true, plan->second_max, list, value);
+            list_hashes_of_level(&s, hashes, member, ids, true, plan->second_max, list, value);
         if (count == UINT64_MAX ||
             !ribbon_solve(&s.second, list, value, count, solve, slots + ribbon_bytes(&s.first)))
             return 0;
@@ -237,7 +237,7 @@ bool exact_contains_hash(const uint8_t *bits, uint64_t hash)
     return is_member_of_shard(&s, hash);
 }
 
-uint64_t exact_universe(const uint8_t *bits)
+uint64_t exact_count_universe_ids(const uint8_t *bits)
 {
     const uint64_t shards = get_u64_native(bits);
     uint64_t ids = 0;

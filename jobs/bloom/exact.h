@@ -59,6 +59,6 @@ bool exact_is_valid(const struct bloom_params *params, const uint8_t *bits);
 bool exact_is_shard_valid(const uint8_t *shard, uint64_t size);
 
 bool exact_contains_hash(const uint8_t *bits, uint64_t hash);
-uint64_t exact_universe(const uint8_t *bits); /* ids of all shards */
+uint64_t exact_count_universe_ids(const uint8_t *bits); /* ids of all shards */
 
 #endif

@@ -107,7 +107,8 @@ enum bloom_result bloom_union_bits_set(const struct bloom_filter *a, const struc
     if (!bloom_params_equal(&a->params, &b->params)) return BLOOM_ERR_MISMATCH;
     if (bloom_is_static(a->params.layout)) return BLOOM_ERR_STATIC;
     uint64_t bytes = bloom_bytes(a->params.m);
-    if (a->params.layout == BLOOM_COUNTING) *out_bits = counting_used(a->bits, b->bits, bytes);
+    if (a->params.layout == BLOOM_COUNTING)
+        *out_bits = counting_count_nonzero(a->bits, b->bits, bytes);
     if (a->params.layout == BLOOM_COUNTING) return BLOOM_OK;
     for (uint64_t at = 0; at < bytes; at += PIECE) {
         uint64_t size = bytes - at < PIECE ? bytes - at : PIECE;
@@ -158,7 +159,7 @@ uint64_t bloom_bits_set(const struct bloom_filter *filter)
 {
     const uint64_t bytes = bloom_bytes(filter->params.m);
     const uint64_t total = filter->params.layout == BLOOM_COUNTING
-                               ? counting_used(filter->bits, NULL, bytes)
+                               ? counting_count_nonzero(filter->bits, NULL, bytes)
                                : bloom_count_bits(filter->bits, bytes);
     assert(total <= filter->params.m);
     return total;

@@ -30,7 +30,7 @@ static const struct format *const formats[BLOOM_FORMATS] = {
     [BLOOM_FORMAT_CASSANDRA] = &format_cassandra,
 };
 
-static const struct format *format_row(enum bloom_format format)
+static const struct format *format_of_number(enum bloom_format format)
 {
     assert((unsigned)format < BLOOM_FORMATS);
     return formats[format];
@@ -63,12 +63,12 @@ static const struct format *format_of_scheme(enum bloom_scheme scheme)
 
 const char *bloom_format_name(enum bloom_format format)
 {
-    return format_row(format)->name;
+    return format_of_number(format)->name;
 }
 
 const char *bloom_format_program(enum bloom_format format)
 {
-    return format_row(format)->program;
+    return format_of_number(format)->program;
 }
 
 bool bloom_format_parse(const char *name, uint64_t size, enum bloom_format *out_format)
@@ -84,25 +84,25 @@ bool bloom_format_parse(const char *name, uint64_t size, enum bloom_format *out_
 enum bloom_scheme bloom_format_scheme(enum bloom_format format)
 {
     assert(format != BLOOM_FORMAT_BITS);
-    return format_row(format)->scheme;
+    return format_of_number(format)->scheme;
 }
 
 enum bloom_layout bloom_format_layout(enum bloom_format format)
 {
     assert(format != BLOOM_FORMAT_BITS);
-    return format_row(format)->layout;
+    return format_of_number(format)->layout;
 }
 
 bool bloom_format_fits(enum bloom_format format, const struct bloom_params *params)
 {
-    const struct format *f = format_row(format);
+    const struct format *f = format_of_number(format);
     return format == BLOOM_FORMAT_BITS ||
            (params->scheme == f->scheme && params->layout == f->layout);
 }
 
 uint64_t bloom_format_m_max(enum bloom_format format)
 {
-    return format_row(format)->m_max;
+    return format_of_number(format)->m_max;
 }
 
 bool bloom_class_size(enum bloom_scheme scheme, double n, double p, double *out_m, double *out_k)
@@ -308,7 +308,7 @@ static const char base64_digits[2][65] = {
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"};
 
-static bool has_words(const struct format *f)
+static bool body_is_of_words(const struct format *f)
 {
     return f->body == FORMAT_WORDS || f->body == FORMAT_BASE64_OF_WORDS;
 }
@@ -321,7 +321,7 @@ static bool is_base64(const struct format *f)
 /* Before it is base64. */
 static uint64_t payload_size(const struct format *f, uint64_t m)
 {
-    const uint64_t size = has_words(f) ? bloom_round_up(m, 64) / 8 : bloom_bytes(m);
+    const uint64_t size = body_is_of_words(f) ? bloom_round_up(m, 64) / 8 : bloom_bytes(m);
     return f->body == FORMAT_BASE64_OF_WORDS ? WORD + size : size;
 }
 
@@ -343,7 +343,7 @@ static void swap_words(uint8_t *out, const uint8_t *in, uint64_t size)
 }
 
 /* Encodes `size` bytes, at most 3, as a group; fewer are padded. */
-static void put_group(const char *digits, const uint8_t *in, uint32_t size, uint8_t *out)
+static void encode_base64_group(const char *digits, const uint8_t *in, uint32_t size, uint8_t *out)
 {
     assert(size > 0 && size <= GROUP);
     const uint32_t b = size > 1 ? in[1] : 0, c = size > 2 ? in[2] : 0;
@@ -356,17 +356,17 @@ static void put_group(const char *digits, const uint8_t *in, uint32_t size, uint
 static uint64_t put_base64(struct bloom_format_writer *w, const uint8_t *in, uint64_t size,
                            uint8_t *out)
 {
-    const char *digits = base64_digits[format_row(w->format)->body == FORMAT_BASE64_OF_WORDS];
+    const char *digits = base64_digits[format_of_number(w->format)->body == FORMAT_BASE64_OF_WORDS];
     uint64_t at = 0, used = 0;
     assert(w->carried < GROUP);
     while (w->carried > 0 && w->carried < GROUP && at < size) w->carry[w->carried++] = in[at++];
     if (w->carried == GROUP) {
-        put_group(digits, w->carry, GROUP, out);
+        encode_base64_group(digits, w->carry, GROUP, out);
         used = GROUP_TEXT;
         w->carried = 0;
     }
     for (; w->carried == 0 && size - at >= GROUP; at += GROUP, used += GROUP_TEXT)
-        put_group(digits, in + at, GROUP, out + used);
+        encode_base64_group(digits, in + at, GROUP, out + used);
     while (at < size) w->carry[w->carried++] = in[at++];
     return used;
 }
@@ -374,7 +374,7 @@ static uint64_t put_base64(struct bloom_format_writer *w, const uint8_t *in, uin
 uint32_t bloom_format_begin(struct bloom_format_writer *w, enum bloom_format format,
                             const struct bloom_params *params, uint8_t out[BLOOM_FORMAT_HEAD_MAX])
 {
-    const struct format *f = format_row(format);
+    const struct format *f = format_of_number(format);
     uint8_t word[WORD];
     *w = (struct bloom_format_writer){.format = format, .params = *params};
     assert(bloom_format_fits(format, params) && params->m > 0 && params->m <= f->m_max);
@@ -389,7 +389,7 @@ uint32_t bloom_format_begin(struct bloom_format_writer *w, enum bloom_format for
 uint64_t bloom_format_write(struct bloom_format_writer *w, const uint8_t *bits, uint64_t size,
                             uint8_t *out)
 {
-    const struct format *f = format_row(w->format);
+    const struct format *f = format_of_number(w->format);
     if (f->body == FORMAT_BYTES) {
         memcpy(out, bits, size);
         return size;
@@ -416,10 +416,11 @@ uint64_t bloom_format_write(struct bloom_format_writer *w, const uint8_t *bits, 
 
 uint32_t bloom_format_end(struct bloom_format_writer *w, uint8_t out[BLOOM_FORMAT_HEAD_MAX])
 {
-    const struct format *f = format_row(w->format);
+    const struct format *f = format_of_number(w->format);
     uint32_t size = 0;
     if (w->carried > 0) {
-        put_group(base64_digits[f->body == FORMAT_BASE64_OF_WORDS], w->carry, w->carried, out);
+        encode_base64_group(base64_digits[f->body == FORMAT_BASE64_OF_WORDS], w->carry, w->carried,
+                            out);
         size = GROUP_TEXT;
     }
     if (f->encode_trailer != NULL) size += f->encode_trailer(&w->params, out + size);
@@ -468,7 +469,7 @@ static const char *convert_body(const struct format *f, uint8_t *data, uint64_t 
         *out_bits += WORD;
         size -= WORD;
     }
-    if (has_words(f)) swap_words(*out_bits, *out_bits, size);
+    if (body_is_of_words(f)) swap_words(*out_bits, *out_bits, size);
     *out_at = body_size(f, m) - 1;
     const uint8_t *bits = *out_bits;
     bool unused = m % 8 != 0 && bits[m / 8] >> m % 8 != 0;
@@ -518,7 +519,7 @@ const char *bloom_format_decode_head(enum bloom_format format, const uint8_t *da
                                      struct bloom_params *params, uint64_t *out_at)
 {
     struct head head = head_of_file(data, size);
-    const char *wrong = decode_head(format_row(format), &head, params);
+    const char *wrong = decode_head(format_of_number(format), &head, params);
     *out_at = head.at;
     return wrong;
 }
@@ -527,7 +528,7 @@ const char *bloom_format_decode(enum bloom_format format, uint8_t *data, uint64_
                                 const struct bloom_params *params, struct bloom_filter *out_view,
                                 uint64_t *out_at)
 {
-    const struct format *f = format_row(format);
+    const struct format *f = format_of_number(format);
     struct head head = head_of_file(data, size);
     *out_view = (struct bloom_filter){.params = *params};
     struct bloom_params *own = &out_view->params;

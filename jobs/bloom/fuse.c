@@ -65,7 +65,7 @@ uint64_t fuse_planned_bytes(enum bloom_layout layout, uint64_t n)
 
 /* ---- hashes ---- */
 
-static inline uint64_t mix(uint64_t key, uint64_t seed)
+static inline uint64_t mix_key_with_seed(uint64_t key, uint64_t seed)
 {
     uint64_t h = key + seed;
     h = (h ^ h >> 33) * 0xff51afd7ed558ccdu;
@@ -87,7 +87,8 @@ static inline uint32_t fingerprint(uint64_t h)
     return (uint32_t)(h ^ h >> 32);
 }
 
-static inline void positions(uint64_t h, uint32_t segment, uint32_t starts, uint32_t out[ARITY])
+static inline void cell_positions_of_hash(uint64_t h, uint32_t segment, uint32_t starts,
+                                          uint32_t out[ARITY])
 {
     const uint32_t mask = segment - 1;
     out[0] = (uint32_t)((unsigned __int128)h * starts >> 64);
@@ -111,7 +112,7 @@ static void radix_pass(const uint64_t *from, uint64_t *to, uint64_t count, uint3
 
 /* Sorts hashes with equal lower bits, which are adjacent, by the others. Few hashes have equal ones
  * unless they are equal, so moves are few; returns false if they are not. */
-static bool sort_runs(uint64_t *hashes, uint64_t count)
+static bool sort_runs_of_equal_digits(uint64_t *hashes, uint64_t count)
 {
     uint64_t moves = 0;
     for (uint64_t i = 1; i < count; i++) {
@@ -134,7 +135,7 @@ uint64_t fuse_sort_unique(uint64_t *hashes, uint64_t count, uint64_t *scratch)
     static_assert(SORT_BITS == 2 * RADIX_BITS && 5 * RADIX_BITS >= 64, "two passes, or five");
     radix_pass(hashes, scratch, count, 0);
     radix_pass(scratch, hashes, count, RADIX_BITS);
-    if (!sort_runs(hashes, count)) { /* by the upper bits first */
+    if (!sort_runs_of_equal_digits(hashes, count)) { /* by the upper bits first */
         radix_pass(hashes, scratch, count, 2 * RADIX_BITS);
         radix_pass(scratch, hashes, count, 3 * RADIX_BITS);
         radix_pass(hashes, scratch, count, 4 * RADIX_BITS);
@@ -166,7 +167,7 @@ uint64_t fuse_solve_memory(uint64_t ids)
     return ids * 9 + cells * 13 + 64;
 }
 
-static struct peeling peeling_in(uint8_t *memory, uint64_t ids)
+static struct peeling place_peeling_in_memory(uint8_t *memory, uint64_t ids)
 {
     struct peeling p = {.size = size_of_shard(ids)};
     assert((uintptr_t)memory % sizeof(uint64_t) == 0);
@@ -180,18 +181,20 @@ static struct peeling peeling_in(uint8_t *memory, uint64_t ids)
 
 /* Orders the hashes by their first position, roughly: the cells of neighbours are then in the
  * cache. */
-static void place_hashes(struct peeling *p, const uint64_t *hashes, uint64_t ids, uint64_t seed)
+static void order_hashes_by_position(struct peeling *p, const uint64_t *hashes, uint64_t ids,
+                                     uint64_t seed)
 {
     uint32_t log2 = 0, start[1 << BLOCKS_LOG2_MAX] = {0}, sum = 0;
     while (log2 < BLOCKS_LOG2_MAX && p->size.segment << log2 < p->size.count) log2++;
-    for (uint64_t i = 0; log2 > 0 && i < ids; i++) start[mix(hashes[i], seed) >> (64 - log2)]++;
+    for (uint64_t i = 0; log2 > 0 && i < ids; i++)
+        start[mix_key_with_seed(hashes[i], seed) >> (64 - log2)]++;
     for (uint32_t block = 0; block < 1u << log2; block++) {
         const uint32_t size = start[block];
         start[block] = sum;
         sum += size;
     }
     for (uint64_t i = 0; i < ids; i++) {
-        const uint64_t h = mix(hashes[i], seed);
+        const uint64_t h = mix_key_with_seed(hashes[i], seed);
         p->order[start[log2 > 0 ? h >> (64 - log2) : 0]++] = h;
     }
 }
@@ -200,14 +203,14 @@ static void place_hashes(struct peeling *p, const uint64_t *hashes, uint64_t ids
 static const uint8_t other_positions[ARITY][ARITY - 1] = {{1, 2}, {0, 2}, {0, 1}};
 
 /* Returns false if a cell has more hashes than its counter can count. */
-static bool count_cells(struct peeling *p, uint64_t ids)
+static bool count_hashes_per_cell(struct peeling *p, uint64_t ids)
 {
     uint32_t at[ARITY], fits = COUNT_STEP;
     memset(p->counter, 0, p->size.count);
     memset(p->sum, 0, p->size.count * sizeof *p->sum);
     for (uint64_t i = 0; i < ids; i++) {
         const uint64_t h = p->order[i];
-        positions(h, p->size.segment, p->size.starts, at);
+        cell_positions_of_hash(h, p->size.segment, p->size.starts, at);
         for (uint32_t j = 0; j < ARITY; j++) {
             const uint8_t counter = (uint8_t)((p->counter[at[j]] + COUNT_STEP) ^ j);
             p->counter[at[j]] = counter;
@@ -226,7 +229,7 @@ static inline uint32_t peel_cell(struct peeling *p, uint32_t cell, uint64_t peel
     const uint64_t h = p->sum[cell];
     const uint32_t found = p->counter[cell] % COUNT_STEP;
     assert(found < ARITY && queued + ARITY - 1 <= p->size.count);
-    positions(h, p->size.segment, p->size.starts, at);
+    cell_positions_of_hash(h, p->size.segment, p->size.starts, at);
     p->order[peeled] = h;
     p->which[peeled] = (uint8_t)found;
     p->counter[cell] = 0;
@@ -243,7 +246,7 @@ static inline uint32_t peel_cell(struct peeling *p, uint32_t cell, uint64_t peel
 
 /* Peels as many hashes as possible, and returns how many. Some cells are taken at a time, so that
  * one need not wait for the cell before, and from the end, which is in the cache. */
-static uint64_t peel(struct peeling *p)
+static uint64_t peel_hashes(struct peeling *p)
 {
     uint64_t peeled = 0;
     uint32_t queued = 0;
@@ -288,7 +291,7 @@ static void assign_fingerprints(const struct peeling *p, uint64_t ids, uint32_t 
     uint32_t at[ARITY];
     memset(cells, 0, (uint64_t)p->size.count * width);
     for (uint64_t i = ids; i-- > 0;) {
-        positions(p->order[i], p->size.segment, p->size.starts, at);
+        cell_positions_of_hash(p->order[i], p->size.segment, p->size.starts, at);
         uint32_t value = fingerprint(p->order[i]);
         for (uint32_t j = 0; j < ARITY; j++) value ^= load_fingerprint(cells, at[j], width);
         const uint16_t two = (uint16_t)value;
@@ -303,9 +306,9 @@ static void assign_fingerprints(const struct peeling *p, uint64_t ids, uint32_t 
 static bool solve_with_seed(enum bloom_layout layout, uint64_t seed, const uint64_t *hashes,
                             uint64_t ids, uint8_t *memory, uint8_t *out)
 {
-    struct peeling p = peeling_in(memory, ids);
-    place_hashes(&p, hashes, ids, seed);
-    if (!count_cells(&p, ids) || peel(&p) != ids) return false;
+    struct peeling p = place_peeling_in_memory(memory, ids);
+    order_hashes_by_position(&p, hashes, ids, seed);
+    if (!count_hashes_per_cell(&p, ids) || peel_hashes(&p) != ids) return false;
     write_shard_head(&p.size, seed, out);
     assign_fingerprints(&p, ids, fuse_width(layout), out + FUSE_HEAD);
     assert(fuse_is_shard_valid(layout, out, fuse_shard_bytes(layout, ids)));
@@ -370,9 +373,9 @@ struct fuse_probe {
 static inline struct fuse_probe probe_of_hash(const uint8_t *bits, uint64_t hash)
 {
     const uint8_t *shard = fuse_shard_at(bits, hash);
-    const uint64_t h = mix(hash, get_u64_native(shard));
+    const uint64_t h = mix_key_with_seed(hash, get_u64_native(shard));
     struct fuse_probe probe = {.cells = shard + FUSE_HEAD, .print = fingerprint(h)};
-    positions(h, get_u32_native(shard + 8), get_u32_native(shard + 16), probe.at);
+    cell_positions_of_hash(h, get_u32_native(shard + 8), get_u32_native(shard + 16), probe.at);
     return probe;
 }
 
@@ -390,10 +393,9 @@ bool fuse_contains_hash(enum bloom_layout layout, const uint8_t *bits, uint64_t 
     return test_probe(&probe, fuse_width(layout));
 }
 
-static inline __attribute__((always_inline)) void contains_with_width(const struct bloom_set *set,
-                                                                      const struct bloom_rows *rows,
-                                                                      uint8_t *out_hit,
-                                                                      uint32_t width)
+static inline __attribute__((always_inline)) void
+contains_rows_of_width(const struct bloom_set *set, const struct bloom_rows *rows, uint8_t *out_hit,
+                       uint32_t width)
 {
     struct fuse_probe probe[BLOOM_GROUP];
     for (uint32_t first = 0; first < rows->rows; first += BLOOM_GROUP) {
@@ -414,9 +416,9 @@ static void fuse_contains(const struct bloom_set *set, const struct bloom_rows *
                           uint8_t *out_hit)
 {
     if (set->layout == BLOOM_FUSE8)
-        contains_with_width(set, rows, out_hit, 1);
+        contains_rows_of_width(set, rows, out_hit, 1);
     else
-        contains_with_width(set, rows, out_hit, 2);
+        contains_rows_of_width(set, rows, out_hit, 2);
 }
 
 const struct bloom_kernel bloom_kernel_fuse = {.contains = fuse_contains};

@@ -39,7 +39,7 @@ FUSE_FN __m512i mix_eight(__m512i h)
 }
 
 /* floor(h starts / 2^64), starts < 2^32 */
-FUSE_FN __m512i first_position(__m512i h, __m512i starts)
+FUSE_FN __m512i first_cell_positions(__m512i h, __m512i starts)
 {
     const __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(h, starts), 32);
     const __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(h, 32), starts);
@@ -56,7 +56,7 @@ FUSE_FN void probe_eight(const uint64_t *hash, const uint64_t *shard, uint32_t w
     const __m512i mask = gather_u32(_mm512_add_epi64(at, broadcast_u64_avx512(12)));
     const __m512i starts = gather_u32(_mm512_add_epi64(at, broadcast_u64_avx512(16)));
     const __m512i cells = _mm512_add_epi64(at, broadcast_u64_avx512(FUSE_HEAD + width - 4));
-    __m512i p[ARITY] = {first_position(h, starts)};
+    __m512i p[ARITY] = {first_cell_positions(h, starts)};
     p[1] = _mm512_add_epi64(p[0], segment);
     p[2] = _mm512_add_epi64(p[1], segment);
     p[1] = _mm512_xor_si512(p[1], _mm512_and_si512(_mm512_srli_epi64(h, 18), mask));
@@ -82,8 +82,8 @@ FUSE_FN uint8_t test_eight(const struct probes *p, uint32_t first, uint32_t widt
 }
 
 /* The hashes of rows first .. first + count - 1. */
-FUSE_FN void hash_rows(const struct bloom_set *set, const struct bloom_rows *rows, uint32_t first,
-                       uint32_t count, uint64_t *out)
+FUSE_FN void hash_rows_avx512(const struct bloom_set *set, const struct bloom_rows *rows,
+                              uint32_t first, uint32_t count, uint64_t *out)
 {
     __m256i size;
     const uint32_t *start = rows->start + first, *end = rows->end + first;
@@ -100,7 +100,7 @@ FUSE_FN void hash_group(const struct bloom_set *set, const struct bloom_rows *ro
 {
     uint64_t hash[BLOOM_GROUP], shard[BLOOM_GROUP];
     for (uint32_t r = 0; r < count; r += LANES)
-        hash_rows(set, rows, first + r, count - r < LANES ? count - r : LANES, hash + r);
+        hash_rows_avx512(set, rows, first + r, count - r < LANES ? count - r : LANES, hash + r);
     for (uint32_t r = 0; r < count; r++) {
         const uint8_t *bits = set->bits + set->table->slot[rows->filter[first + r]].offset;
         shard[r] = (uintptr_t)fuse_shard_at(bits, hash[r]);
@@ -117,8 +117,9 @@ FUSE_FN void hash_group(const struct bloom_set *set, const struct bloom_rows *ro
             __builtin_prefetch((const void *)(uintptr_t)(out->cell[j][r] + 4 - width));
 }
 
-FUSE_FN void contains_with_width(const struct bloom_set *set, const struct bloom_rows *rows,
-                                 uint8_t *out_hit, uint32_t width)
+FUSE_FN void contains_rows_of_width_avx512(const struct bloom_set *set,
+                                           const struct bloom_rows *rows, uint8_t *out_hit,
+                                           uint32_t width)
 {
     struct probes ring[BLOOM_RING];
     const uint32_t groups = (rows->rows + BLOOM_GROUP - 1) / BLOOM_GROUP;
@@ -143,9 +144,9 @@ fuse_contains_avx512(const struct bloom_set *set, const struct bloom_rows *rows,
 {
     assert(bloom_is_fuse(set->layout));
     if (set->layout == BLOOM_FUSE8)
-        contains_with_width(set, rows, out_hit, 1);
+        contains_rows_of_width_avx512(set, rows, out_hit, 1);
     else
-        contains_with_width(set, rows, out_hit, 2);
+        contains_rows_of_width_avx512(set, rows, out_hit, 2);
 }
 
 const struct bloom_kernel bloom_kernel_fuse_avx512 = {.contains = fuse_contains_avx512};

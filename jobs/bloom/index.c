@@ -8,7 +8,8 @@
 #include <xxhash.h>
 
 /* mmh3.hash(id, i) % m: the hash is signed, and Python's modulo is never negative. */
-static void spark_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k, uint32_t *out)
+static void compute_spark_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k,
+                                  uint32_t *out)
 {
     struct murmur_id prepared;
     murmur3_prepare(&prepared, id, size);
@@ -18,7 +19,8 @@ static void spark_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t
     }
 }
 
-static void plain_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k, uint32_t *out)
+static void compute_plain_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k,
+                                  uint32_t *out)
 {
     struct murmur_id prepared;
     murmur3_prepare(&prepared, id, size);
@@ -26,7 +28,8 @@ static void plain_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t
 }
 
 /* Math.abs(h % m): Java's remainder has the sign of h, so this is |h| mod m, also for -2^31. */
-static void hadoop_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k, uint32_t *out)
+static void compute_hadoop_indexes(const uint8_t *id, uint64_t size, uint32_t m, uint32_t k,
+                                   uint32_t *out)
 {
     struct murmur_id prepared;
     murmur2_prepare(&prepared, id, size);
@@ -42,9 +45,9 @@ void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uin
     assert(params->m > 0 && params->m <= INT32_MAX && params->k <= BLOOM_K_MAX);
     uint32_t m = (uint32_t)params->m, k = params->k;
     switch (params->scheme) {
-    case BLOOM_SPARK: spark_indexes(id, size, m, k, out_indexes); return;
-    case BLOOM_HADOOP: hadoop_indexes(id, size, m, k, out_indexes); return;
-    case BLOOM_PLAIN: plain_indexes(id, size, m, k, out_indexes); return;
+    case BLOOM_SPARK: compute_spark_indexes(id, size, m, k, out_indexes); return;
+    case BLOOM_HADOOP: compute_hadoop_indexes(id, size, m, k, out_indexes); return;
+    case BLOOM_PLAIN: compute_plain_indexes(id, size, m, k, out_indexes); return;
     case BLOOM_POLY_ABS: bloom_poly_abs(id, size, m, k, params->seeds, out_indexes); return;
     case BLOOM_POLY_MOD: bloom_poly_mod(id, size, m, k, params->seeds, out_indexes); return;
     case BLOOM_MD5_RANDOM: bloom_md5_random(id, size, m, k, out_indexes); return;

@@ -18,7 +18,7 @@ struct equations {
 };
 
 /* Measured: 128 coefficients reach a load that falls with the logarithm of the count. */
-static uint64_t slots_for(uint64_t count, uint32_t growth)
+static uint64_t slot_count_for_equations(uint64_t count, uint32_t growth)
 {
     const double n = (double)count, more = n > 64 ? 0.002 * log2(n / 64) : 0;
     return (uint64_t)ceil(n * (1 + more + 0.005 * growth)) + 8 * growth;
@@ -33,12 +33,12 @@ static uint32_t blocks_of_slots(uint64_t slots)
 
 uint32_t ribbon_blocks(uint64_t count)
 {
-    return count == 0 ? 0 : blocks_of_slots(slots_for(count, 0));
+    return count == 0 ? 0 : blocks_of_slots(slot_count_for_equations(count, 0));
 }
 
 uint32_t ribbon_blocks_max(uint64_t count)
 {
-    return count == 0 ? 0 : blocks_of_slots(slots_for(count, GROWTHS));
+    return count == 0 ? 0 : blocks_of_slots(slot_count_for_equations(count, GROWTHS));
 }
 
 uint64_t ribbon_memory(uint64_t count)
@@ -91,8 +91,8 @@ static void substitute_back(const struct ribbon *ribbon, const struct equations 
     }
 }
 
-static bool solve_with(const struct ribbon *ribbon, const uint64_t *hashes, const uint8_t *values,
-                       uint64_t count, struct equations *e)
+static bool solve_equations(const struct ribbon *ribbon, const uint64_t *hashes,
+                            const uint8_t *values, uint64_t count, struct equations *e)
 {
     memset(e->coefficients, 0, e->slots * sizeof *e->coefficients);
     memset(e->value, 0, e->slots * sizeof *e->value);
@@ -108,12 +108,12 @@ bool ribbon_solve(struct ribbon *ribbon, const uint64_t *hashes, const uint8_t *
 {
     assert((uintptr_t)memory % _Alignof(u128) == 0 && count > 0);
     for (uint32_t growth = 0; growth <= GROWTHS; growth++) {
-        ribbon->blocks = blocks_of_slots(slots_for(count, growth));
+        ribbon->blocks = blocks_of_slots(slot_count_for_equations(count, growth));
         struct equations e = {.coefficients = (u128 *)(void *)memory,
                               .slots = (uint64_t)ribbon->blocks * RIBBON_BLOCK};
         e.value = (uint32_t *)(e.coefficients + e.slots);
         for (ribbon->seed = growth * SEEDS; ribbon->seed < (growth + 1) * SEEDS; ribbon->seed++) {
-            if (!solve_with(ribbon, hashes, values, count, &e)) continue;
+            if (!solve_equations(ribbon, hashes, values, count, &e)) continue;
             substitute_back(ribbon, &e, out);
             return true;
         }

@@ -41,7 +41,7 @@ uint64_t bloom_segment_bits(const struct bloom_segment *segment)
     return left < segment->size ? left : segment->size;
 }
 
-static uint8_t array_of_version(uint8_t version)
+static uint8_t array_tag_of_version(uint8_t version)
 {
     return CODING_ARRAY | (uint8_t)(10 + 2 * version);
 }
@@ -54,7 +54,7 @@ uint32_t bloom_segment_encode_header(const struct bloom_segment *segment,
     uint8_t *at = out;
     const bool seed = bloom_seeds_size(params) > 0;
     assert(params->seeds == NULL); /* a segment cannot have custom seeds */
-    *at++ = array_of_version(seed ? SEED_VERSION : VERSION);
+    *at++ = array_tag_of_version(seed ? SEED_VERSION : VERSION);
     memcpy(at, MAGIC, MAGIC_SIZE);
     at += MAGIC_SIZE;
     *at++ = seed ? SEED_VERSION : VERSION;
@@ -78,7 +78,8 @@ uint32_t bloom_segment_encode_header(const struct bloom_segment *segment,
 bool bloom_is_segment(const uint8_t *data, uint64_t size)
 {
     return size > MAGIC_SIZE && memcmp(data + 1, MAGIC, MAGIC_SIZE) == 0 &&
-           (data[0] == array_of_version(VERSION) || data[0] == array_of_version(SEED_VERSION));
+           (data[0] == array_tag_of_version(VERSION) ||
+            data[0] == array_tag_of_version(SEED_VERSION));
 }
 
 static enum bloom_result check_segment(const struct bloom_segment *s)
@@ -99,7 +100,7 @@ static enum bloom_result read_segment_header(struct coding_reader *reader, struc
     if (!bloom_is_segment(start, (uint64_t)(reader->end - start))) return BLOOM_ERR_FORMAT;
     coding_take_bytes(reader, 1 + MAGIC_SIZE);
     const uint8_t *version = coding_take_bytes(reader, 1);
-    const bool seed = *start == array_of_version(SEED_VERSION);
+    const bool seed = *start == array_tag_of_version(SEED_VERSION);
     if (version != NULL && *version != (seed ? SEED_VERSION : VERSION))
         reader->result = BLOOM_ERR_VERSION;
     coding_get_scheme(reader, &s->params.scheme);

@@ -150,7 +150,7 @@ static double rate_of_static(enum bloom_layout layout)
     return layout == BLOOM_FUSE8 ? 0x1p-8 : 0x1p-16;
 }
 
-static enum bloom_result static_for_rate(struct bloom_sizing *sizing)
+static enum bloom_result size_static_layout_for_rate(struct bloom_sizing *sizing)
 {
     const bool exact = sizing->layout == BLOOM_EXACT;
     if (sizing->p < rate_of_static(sizing->layout)) return BLOOM_ERR_P_LAYOUT;
@@ -169,7 +169,7 @@ enum bloom_result bloom_sizing_for_rate(enum bloom_scheme scheme, enum bloom_lay
     *out_sizing = (struct bloom_sizing){
         .scheme = scheme, .layout = layout, .p = p, .hash_seed = {bloom_class_seed(scheme)}};
     if (bloom_has_blocks(layout)) return blocks_for_rate(out_sizing);
-    if (bloom_is_static(layout)) return static_for_rate(out_sizing);
+    if (bloom_is_static(layout)) return size_static_layout_for_rate(out_sizing);
     double k = ceil(-log(p) / log(2));
     assert(k >= 1);
     if (k > BLOOM_K_MAX) return BLOOM_ERR_K;

@@ -40,7 +40,7 @@ static int cat_part(struct output_file *out, const struct input_file *from, uint
 }
 
 /* Whether the first part is a file of columns, as all are then; 1, 0 or a code. */
-static int has_columns(const struct output_file *out, const struct input_list *parts)
+static int are_parts_column_files(const struct output_file *out, const struct input_list *parts)
 {
     uint8_t head[FORMAT_HEAD_BYTES];
     struct input_stream part;
@@ -72,7 +72,7 @@ struct cat_rows {
     struct buffer lines;
 };
 
-static int flush_rows(struct cat_rows *c)
+static int flush_cat_lines(struct cat_rows *c)
 {
     const int code = output_file_write(c->out, c->lines.data, c->lines.size);
     c->lines.size = 0;
@@ -85,7 +85,7 @@ static int cat_row(struct cat_rows *c, struct glint_slice row)
     const struct glint_slice null = {nulls, sizeof nulls - 1};
     if (!csv_append_row(&c->lines, row, ',', null) || !buffer_append(&c->lines, "\n", 1))
         return error_no_memory(c->out->error);
-    return c->lines.size < COPY_BYTES ? 0 : flush_rows(c);
+    return c->lines.size < COPY_BYTES ? 0 : flush_cat_lines(c);
 }
 
 static int cat_record(void *arg, const struct glint_record *record)
@@ -105,7 +105,7 @@ static int cat_rows_of(struct glint *g, const char *path, struct cat_rows *c)
     int code = glint_error(g)->code;
     if (code == 0) code = cat_row(c, names);
     if (code == 0) code = glint_collect_each(rows, cat_record, c);
-    if (code == 0) code = flush_rows(c);
+    if (code == 0) code = flush_cat_lines(c);
     if (code != 0 && c->out->error->code == GLINT_OK) *c->out->error = *glint_error(g);
     return code;
 }
@@ -142,7 +142,7 @@ static void cat_parts(const struct cli_line *line, struct glint_error *error)
             output_file_open(&out, env_real(), line->argument_count > 1 ? line->arguments[1] : NULL,
                              cli_line_flag(line, "overwrite"), error);
     if (code == 0) {
-        code = has_columns(&out, &parts);
+        code = are_parts_column_files(&out, &parts);
         if (code == 0) code = cat_all_parts(&out, &parts);
         if (code > 0) code = cat_columns(&out, line->arguments[0]);
         output_file_close(&out, code);

@@ -87,7 +87,7 @@ static void size_candidate(const struct chooser *c, struct candidate *l)
 
 /* ---- measurement ---- */
 
-static struct bloom_rows rows_from(const struct chooser *c, uint64_t first, uint64_t end)
+static struct bloom_rows next_rows_of_ids(const struct chooser *c, uint64_t first, uint64_t end)
 {
     const uint64_t left = end - first;
     return (struct bloom_rows){c->text, c->start + first, c->end + first, c->filter,
@@ -103,7 +103,7 @@ static void measure_look_ups(const struct chooser *c, const struct bloom_set *se
     uint64_t found = 0;
     const uint64_t begin = c->env->now_ns(c->env);
     for (uint64_t first = 0; first < all; first += BATCH_ROWS) {
-        const struct bloom_rows rows = rows_from(c, first, all);
+        const struct bloom_rows rows = next_rows_of_ids(c, first, all);
         bloom_set_contains_rows(set, &rows, c->hit);
         for (uint32_t i = 0; i < rows.rows; i++) found += c->hit[i];
     }
@@ -111,7 +111,7 @@ static void measure_look_ups(const struct chooser *c, const struct bloom_set *se
     assert(exact ? found == c->members : found >= c->ids);
 }
 
-static enum bloom_result measure_changeable(const struct chooser *c, struct candidate *l)
+static enum bloom_result measure_changeable_layout(const struct chooser *c, struct candidate *l)
 {
     struct bloom_params params;
     struct bloom_set set;
@@ -123,7 +123,7 @@ static enum bloom_result measure_changeable(const struct chooser *c, struct cand
     if (result == BLOOM_OK) {
         bloom_adder_init(adder, &set);
         for (uint64_t first = 0; first < c->ids; first += BATCH_ROWS) {
-            const struct bloom_rows rows = rows_from(c, first, c->ids);
+            const struct bloom_rows rows = next_rows_of_ids(c, first, c->ids);
             bloom_adder_add_rows(adder, &rows);
         }
         bloom_adder_flush(adder);
@@ -137,8 +137,8 @@ static enum bloom_result measure_changeable(const struct chooser *c, struct cand
 
 /* One shard: `hashes` and `member` have c->ids entries, both are changed. Returns the filter's
  * bytes in *out_bits, which the caller frees, and their number, or 0. */
-static uint64_t build_static(const struct chooser *c, const struct candidate *l, uint64_t *hashes,
-                             uint8_t *member, uint8_t **out_bits)
+static uint64_t build_static_filter(const struct chooser *c, const struct candidate *l,
+                                    uint64_t *hashes, uint8_t *member, uint8_t **out_bits)
 {
     const bool exact = l->layout == BLOOM_EXACT;
     struct exact_plan plan = exact_plan_shard(c->ids, c->members);
@@ -165,7 +165,7 @@ static uint64_t build_static(const struct chooser *c, const struct candidate *l,
     return end;
 }
 
-static enum bloom_result measure_static(const struct chooser *c, struct candidate *l)
+static enum bloom_result measure_static_layout(const struct chooser *c, struct candidate *l)
 {
     struct bloom_set set;
     uint64_t *hashes = mem_alloc(c->ids * sizeof *hashes);
@@ -176,7 +176,7 @@ static enum bloom_result measure_static(const struct chooser *c, struct candidat
         hashes[i] = block_hash(l->params.scheme, c->text + i * ID_BYTES, ID_BYTES);
         member[i] = i < c->members;
     }
-    const uint64_t size = result == BLOOM_OK ? build_static(c, l, hashes, member, &bits) : 0;
+    const uint64_t size = result == BLOOM_OK ? build_static_filter(c, l, hashes, member, &bits) : 0;
     if (result == BLOOM_OK && size == 0) result = BLOOM_ERR_MEMORY;
     if (result == BLOOM_OK) {
         struct bloom_params params = l->params;
@@ -200,8 +200,9 @@ static int measure_candidates(struct chooser *c)
     for (uint32_t i = 0; i < BLOOM_LAYOUTS; i++) {
         struct candidate *l = &c->list[i];
         if (!l->sized) continue;
-        const enum bloom_result result =
-            bloom_is_static(l->layout) ? measure_static(c, l) : measure_changeable(c, l);
+        const enum bloom_result result = bloom_is_static(l->layout)
+                                             ? measure_static_layout(c, l)
+                                             : measure_changeable_layout(c, l);
         if (result != BLOOM_OK)
             return error_set(&c->error, GLINT_E_NO_MEMORY, NULL, "layout %s: %s",
                              bloom_layout_name(l->layout), bloom_strerror(result));
@@ -268,7 +269,7 @@ static int read_choose_options(struct chooser *c, const struct cli_line *line)
                      (unsigned long long)c->n);
 }
 
-static uint64_t clamp_measured(uint64_t ids)
+static uint64_t clamp_measured_ids(uint64_t ids)
 {
     return ids < MEASURED_MIN ? MEASURED_MIN : ids > MEASURED_MAX ? MEASURED_MAX : ids;
 }
@@ -351,7 +352,7 @@ static void choose_layout(const struct cli_line *line, struct glint_error *error
     struct chooser c = {.env = env_real()};
     int code = read_choose_options(&c, line);
     if (code == 0) {
-        c.ids = clamp_measured(c.universe > 0 ? c.universe : c.n);
+        c.ids = clamp_measured_ids(c.universe > 0 ? c.universe : c.n);
         const double share = c.universe > 0 ? (double)c.n / (double)c.universe : 1;
         c.members = (uint64_t)ceil(share * (double)c.ids);
         for (uint32_t i = 0; i < BLOOM_LAYOUTS; i++) {

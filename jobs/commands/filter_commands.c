@@ -37,19 +37,19 @@ static struct glint_slice word(const struct request *q, uint32_t i)
 }
 
 /* Whatever the case of its letters. */
-static bool is_word(const struct request *q, uint32_t i, const char *text)
+static bool is_request_word(const struct request *q, uint32_t i, const char *text)
 {
     const struct glint_slice w = word(q, i);
     return w.size == strlen(text) && strncasecmp((const char *)w.data, text, w.size) == 0;
 }
 
-static void set_error(const struct request *q, const char *text)
+static void reply_error(const struct request *q, const char *text)
 {
     q->service->counts.errors++;
     resp_error(q->reply, "%s", text);
 }
 
-static void refuse_word(const struct request *q, const char *what, uint32_t i)
+static void reply_bad_word_error(const struct request *q, const char *what, uint32_t i)
 {
     const struct glint_slice w = word(q, i);
     q->service->counts.errors++;
@@ -74,10 +74,10 @@ static bool is_password(const char *password, struct glint_slice given)
 static bool authenticate(const struct request *q, uint32_t user, uint32_t password)
 {
     const char *wanted = q->service->password;
-    const bool right = (user == 0 || is_word(q, user, "default")) &&
+    const bool right = (user == 0 || is_request_word(q, user, "default")) &&
                        (wanted == NULL || is_password(wanted, word(q, password)));
     if (!right)
-        set_error(q, "WRONGPASS invalid username-password pair or user is disabled.");
+        reply_error(q, "WRONGPASS invalid username-password pair or user is disabled.");
     else
         q->client->authenticated = true;
     return right;
@@ -86,7 +86,7 @@ static bool authenticate(const struct request *q, uint32_t user, uint32_t passwo
 static void run_auth(const struct request *q)
 {
     if (q->count == 2 && q->service->password == NULL)
-        set_error(q, "ERR this server has no password");
+        reply_error(q, "ERR this server has no password");
     else if (authenticate(q, q->count == 3 ? 1 : 0, q->count - 1))
         resp_status(q->reply, "OK");
 }
@@ -99,7 +99,7 @@ static bool set_name(const struct request *q, uint32_t i)
     bool valid = w.size < CLIENT_NAME_MAX;
     for (uint64_t at = 0; at < w.size && valid; at++) valid = w.data[at] > ' ' && w.data[at] < 127;
     if (!valid) {
-        set_error(q, "ERR a name of a client has at most 63 characters, and no spaces");
+        reply_error(q, "ERR a name of a client has at most 63 characters, and no spaces");
         return false;
     }
     memcpy(q->client->name, w.data, w.size);
@@ -133,27 +133,27 @@ static void run_hello(const struct request *q)
     unsigned version = q->client->version;
     uint32_t at = 1, name = 0;
     if (q->count > 1) {
-        if (!is_word(q, 1, "2") && !is_word(q, 1, "3")) {
-            set_error(q, "NOPROTO this server speaks versions 2 and 3 of the protocol");
+        if (!is_request_word(q, 1, "2") && !is_request_word(q, 1, "3")) {
+            reply_error(q, "NOPROTO this server speaks versions 2 and 3 of the protocol");
             return;
         }
         version = word(q, 1).data[0] == '3' ? 3 : 2;
         at = 2;
     }
     while (at < q->count) {
-        if (is_word(q, at, "auth") && at + 2 < q->count) {
+        if (is_request_word(q, at, "auth") && at + 2 < q->count) {
             if (!authenticate(q, at + 1, at + 2)) return;
             at += 3;
-        } else if (is_word(q, at, "setname") && at + 1 < q->count) {
+        } else if (is_request_word(q, at, "setname") && at + 1 < q->count) {
             name = at + 1;
             at += 2;
         } else {
-            refuse_word(q, "HELLO has no such option, or not so many words:", at);
+            reply_bad_word_error(q, "HELLO has no such option, or not so many words:", at);
             return;
         }
     }
     if (!q->client->authenticated) {
-        set_error(q, "NOAUTH send the password: HELLO 3 AUTH default PASSWORD");
+        reply_error(q, "NOAUTH send the password: HELLO 3 AUTH default PASSWORD");
         return;
     }
     if (name > 0 && !set_name(q, name)) return;
@@ -186,40 +186,40 @@ static void run_reset(const struct request *q)
 
 static void run_select(const struct request *q)
 {
-    if (is_word(q, 1, "0"))
+    if (is_request_word(q, 1, "0"))
         resp_status(q->reply, "OK");
     else
-        set_error(q, "ERR DB index is out of range: there is only 0");
+        reply_error(q, "ERR DB index is out of range: there is only 0");
 }
 
 static void run_client(const struct request *q)
 {
-    if (is_word(q, 1, "setname") && q->count == 3) {
+    if (is_request_word(q, 1, "setname") && q->count == 3) {
         if (set_name(q, 2)) resp_status(q->reply, "OK");
-    } else if (is_word(q, 1, "getname") && q->count == 2) {
+    } else if (is_request_word(q, 1, "getname") && q->count == 2) {
         if (q->client->name[0] == '\0')
             resp_null(q->reply);
         else
             resp_text(q->reply, q->client->name);
-    } else if (is_word(q, 1, "id") && q->count == 2) {
+    } else if (is_request_word(q, 1, "id") && q->count == 2) {
         resp_number(q->reply, (int64_t)q->client->id);
-    } else if (is_word(q, 1, "setinfo") && q->count == 4) {
+    } else if (is_request_word(q, 1, "setinfo") && q->count == 4) {
         resp_status(q->reply, "OK"); /* the client's library and its version */
     } else {
-        refuse_word(q, "CLIENT has no such subcommand, or not so many words:", 1);
+        reply_bad_word_error(q, "CLIENT has no such subcommand, or not so many words:", 1);
     }
 }
 
 /* ---- Filters */
 
-static const struct table_filter *find_filter(const struct request *q)
+static const struct table_filter *find_filter_of_request(const struct request *q)
 {
     const struct glint_slice key = word(q, 1);
     return filter_table_find(q->service->table, key.data, key.size);
 }
 
 /* Returns 1, 0, or -1 after an error. */
-static int look_up_value(const struct request *q, const struct table_filter *f, uint32_t i)
+static int look_up_typed_value(const struct request *q, const struct table_filter *f, uint32_t i)
 {
     const struct glint_slice text = word(q, i);
     const char *wrong;
@@ -227,7 +227,7 @@ static int look_up_value(const struct request *q, const struct table_filter *f, 
     const int hit = filter_table_contains_text(f, text, &wrong);
     if (hit >= 0) return hit;
     if (wrong == NULL) {
-        set_error(q, "ERR out of memory");
+        reply_error(q, "ERR out of memory");
         return -1;
     }
     bloom_id_type_name(f->filter.params.id_type, name);
@@ -238,15 +238,15 @@ static int look_up_value(const struct request *q, const struct table_filter *f, 
 }
 
 /* Looks up at most TABLE_IDS_MAX words. Returns false after an error. */
-static bool look_up_some(const struct request *q, const struct table_filter *f, uint32_t first,
-                         uint32_t count, uint8_t *out_hit)
+static bool look_up_words(const struct request *q, const struct table_filter *f, uint32_t first,
+                          uint32_t count, uint8_t *out_hit)
 {
     uint32_t start[TABLE_IDS_MAX], end[TABLE_IDS_MAX];
     assert(count <= TABLE_IDS_MAX);
     memset(out_hit, 0, count);
     if (f == NULL) return true;
     for (uint32_t i = 0; i < count && f->filter.params.id_type != 0; i++) {
-        const int hit = look_up_value(q, f, first + i);
+        const int hit = look_up_typed_value(q, f, first + i);
         if (hit < 0) return false;
         out_hit[i] = (uint8_t)hit;
     }
@@ -261,16 +261,16 @@ static bool look_up_some(const struct request *q, const struct table_filter *f, 
 
 /* Looks up the words from the third on; a key without a filter has no ids. An id that is none makes
  * the whole reply an error. */
-static void look_up(const struct request *q, bool array)
+static void reply_with_look_ups(const struct request *q, bool array)
 {
-    const struct table_filter *f = find_filter(q);
+    const struct table_filter *f = find_filter_of_request(q);
     const uint64_t before = q->reply->out.size;
     uint8_t hit[TABLE_IDS_MAX];
     if (array) resp_array(q->reply, q->count - 2);
     for (uint32_t count, at = 2; at < q->count; at += count) {
         count = q->count - at < TABLE_IDS_MAX ? q->count - at : TABLE_IDS_MAX;
         const uint64_t so_far = q->reply->out.size;
-        if (!look_up_some(q, f, at, count, hit)) {
+        if (!look_up_words(q, f, at, count, hit)) {
             struct buffer *out = &q->reply->out;
             memmove(out->data + before, out->data + so_far, out->size - so_far);
             out->size -= so_far - before;
@@ -284,12 +284,12 @@ static void look_up(const struct request *q, bool array)
 
 static void run_exists(const struct request *q)
 {
-    look_up(q, false);
+    reply_with_look_ups(q, false);
 }
 
 static void run_many_exist(const struct request *q)
 {
-    look_up(q, true);
+    reply_with_look_ups(q, true);
 }
 
 /* How many ids it has, by its bits. */
@@ -301,11 +301,12 @@ static int64_t count_ids(const struct table_filter *f)
 
 static void run_card(const struct request *q)
 {
-    const struct table_filter *f = find_filter(q);
+    const struct table_filter *f = find_filter_of_request(q);
     resp_number(q->reply, f == NULL ? 0 : count_ids(f));
 }
 
-static void put_info(struct resp_reply *r, const struct table_filter *f, unsigned i)
+static void reply_with_filter_property(struct resp_reply *r, const struct table_filter *f,
+                                       unsigned i)
 {
     switch (i) {
     case 0: resp_number(r, (int64_t)f->filter.params.n); break;
@@ -325,12 +326,12 @@ static void run_info_of_filter(const struct request *q)
                   {"filters", "Number of filters"},
                   {"items", "Number of items inserted"},
                   {"expansion", "Expansion rate"}};
-    const struct table_filter *f = find_filter(q);
+    const struct table_filter *f = find_filter_of_request(q);
     const unsigned count = sizeof fields / sizeof fields[0];
     unsigned one = 0;
-    while (q->count == 3 && one < count && !is_word(q, 2, fields[one].word)) one++;
+    while (q->count == 3 && one < count && !is_request_word(q, 2, fields[one].word)) one++;
     if (f == NULL || one == count) {
-        set_error(q, f == NULL ? "ERR not found" : "ERR there is no such information");
+        reply_error(q, f == NULL ? "ERR not found" : "ERR there is no such information");
         return;
     }
     if (q->count == 2) {
@@ -339,19 +340,19 @@ static void run_info_of_filter(const struct request *q)
         resp_map(q->reply, 1);
     } else {
         resp_array(q->reply, 1);
-        put_info(q->reply, f, one);
+        reply_with_filter_property(q->reply, f, one);
         return;
     }
     for (unsigned i = q->count == 3 ? one : 0; i < (q->count == 3 ? one + 1 : count); i++) {
         resp_status(q->reply, fields[i].name);
-        put_info(q->reply, f, i);
+        reply_with_filter_property(q->reply, f, i);
     }
 }
 
 static void refuse_write(const struct request *q)
 {
-    set_error(q,
-              "READONLY the filters are only read: build new ones, and send SIGHUP to the server");
+    reply_error(
+        q, "READONLY the filters are only read: build new ones, and send SIGHUP to the server");
 }
 
 /* ---- The server */
@@ -377,7 +378,7 @@ static void run_info(const struct request *q)
     resp_bulk(q->reply, text, (uint64_t)size);
 }
 
-static void put_command(struct resp_reply *r, const struct command *c)
+static void reply_with_command_spec(struct resp_reply *r, const struct command *c)
 {
     const int key = c->has_key;
     const int64_t least = c->words_min;
@@ -397,7 +398,7 @@ static void put_command(struct resp_reply *r, const struct command *c)
 static const struct command *find_command(const struct request *q, uint32_t i)
 {
     const struct command *c = commands;
-    while (c->name != NULL && !is_word(q, i, c->name)) c++;
+    while (c->name != NULL && !is_request_word(q, i, c->name)) c++;
     return c->name == NULL ? NULL : c;
 }
 
@@ -410,24 +411,24 @@ static uint64_t count_commands(void)
 
 static void run_command(const struct request *q)
 {
-    const bool info = q->count > 2 && is_word(q, 1, "info");
-    if (q->count == 2 && is_word(q, 1, "count")) {
+    const bool info = q->count > 2 && is_request_word(q, 1, "info");
+    if (q->count == 2 && is_request_word(q, 1, "count")) {
         resp_number(q->reply, (int64_t)count_commands());
-    } else if (q->count > 1 && is_word(q, 1, "docs")) {
+    } else if (q->count > 1 && is_request_word(q, 1, "docs")) {
         resp_map(q->reply, 0);
-    } else if (q->count == 1 || info || (q->count == 2 && is_word(q, 1, "info"))) {
+    } else if (q->count == 1 || info || (q->count == 2 && is_request_word(q, 1, "info"))) {
         resp_array(q->reply, info ? q->count - 2 : count_commands());
         for (const struct command *c = commands; c->name != NULL && !info; c++)
-            put_command(q->reply, c);
+            reply_with_command_spec(q->reply, c);
         for (uint32_t i = 2; i < q->count && info; i++) {
             const struct command *c = find_command(q, i);
             if (c == NULL)
                 resp_null(q->reply);
             else
-                put_command(q->reply, c);
+                reply_with_command_spec(q->reply, c);
         }
     } else {
-        refuse_word(q, "COMMAND has no such subcommand, or not so many words:", 1);
+        reply_bad_word_error(q, "COMMAND has no such subcommand, or not so many words:", 1);
     }
 }
 
@@ -463,11 +464,11 @@ void filter_command_run(struct filter_service *s, struct filter_client *c, const
     const struct command *command = find_command(&q, 0);
     assert(c->authenticated || s->password != NULL);
     if (!c->authenticated && (command == NULL || !command->before_password))
-        set_error(&q, "NOAUTH Authentication required.");
+        reply_error(&q, "NOAUTH Authentication required.");
     else if (command == NULL)
-        refuse_word(&q, "unknown command", 0);
+        reply_bad_word_error(&q, "unknown command", 0);
     else if (q.count < command->words_min || q.count > command->words_max)
-        refuse_word(&q, "wrong number of arguments for command", 0);
+        reply_bad_word_error(&q, "wrong number of arguments for command", 0);
     else
         command->run(&q);
 }

@@ -13,13 +13,13 @@ static const char magic[8] = "glntdif1";
 
 /* ---- Encoding */
 
-static uint8_t *put(uint8_t *at, uint64_t value, uint32_t size)
+static uint8_t *put_little_endian_bytes(uint8_t *at, uint64_t value, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i++) *at++ = (uint8_t)(value >> 8 * i);
     return at;
 }
 
-static uint64_t get(const uint8_t *at, uint32_t size)
+static uint64_t get_little_endian_bytes(const uint8_t *at, uint32_t size)
 {
     uint64_t value = 0;
     for (uint32_t i = 0; i < size; i++) value |= (uint64_t)at[i] << 8 * i;
@@ -29,23 +29,24 @@ static uint64_t get(const uint8_t *at, uint32_t size)
 void delta_head_encode(const struct delta_head *head, uint8_t out[DELTA_HEAD_BYTES])
 {
     memcpy(out, magic, sizeof magic);
-    uint8_t *at = put(out + sizeof magic, head->old_count, 8);
-    at = put(at, head->new_count, 8);
+    uint8_t *at = put_little_endian_bytes(out + sizeof magic, head->old_count, 8);
+    at = put_little_endian_bytes(at, head->new_count, 8);
     memcpy(at, head->old_digest, DELTA_DIGEST_BYTES);
     at += DELTA_DIGEST_BYTES;
     memcpy(at, head->new_digest, DELTA_DIGEST_BYTES);
     at += DELTA_DIGEST_BYTES;
-    at = put(at, XXH3_64bits(out, (size_t)(at - out)), 8);
+    at = put_little_endian_bytes(at, XXH3_64bits(out, (size_t)(at - out)), 8);
     assert(at - out == DELTA_HEAD_BYTES);
 }
 
 const char *delta_head_decode(const uint8_t data[DELTA_HEAD_BYTES], struct delta_head *out)
 {
     if (memcmp(data, magic, sizeof magic) != 0) return "it is no output of glint filter diff";
-    if (get(data + DELTA_HEAD_BYTES - 8, 8) != XXH3_64bits(data, DELTA_HEAD_BYTES - 8))
+    if (get_little_endian_bytes(data + DELTA_HEAD_BYTES - 8, 8) !=
+        XXH3_64bits(data, DELTA_HEAD_BYTES - 8))
         return "its header is damaged";
-    out->old_count = get(data + 8, 8);
-    out->new_count = get(data + 16, 8);
+    out->old_count = get_little_endian_bytes(data + 8, 8);
+    out->new_count = get_little_endian_bytes(data + 16, 8);
     memcpy(out->old_digest, data + 24, DELTA_DIGEST_BYTES);
     memcpy(out->new_digest, data + 24 + DELTA_DIGEST_BYTES, DELTA_DIGEST_BYTES);
     return NULL;
@@ -54,22 +55,22 @@ const char *delta_head_decode(const uint8_t data[DELTA_HEAD_BYTES], struct delta
 void delta_step_encode(const struct delta_step *step, uint8_t out[DELTA_STEP_BYTES])
 {
     assert(step->size > 0 && step->part < DELTA_PARTS_MAX);
-    uint8_t *at = put(out, step->kind, 4);
-    at = put(at, step->part, 4);
-    at = put(at, step->old, 8);
-    at = put(at, step->size, 8);
+    uint8_t *at = put_little_endian_bytes(out, step->kind, 4);
+    at = put_little_endian_bytes(at, step->part, 4);
+    at = put_little_endian_bytes(at, step->old, 8);
+    at = put_little_endian_bytes(at, step->size, 8);
     assert(at - out == DELTA_STEP_BYTES);
 }
 
 const char *delta_step_decode(const uint8_t data[DELTA_STEP_BYTES], const struct delta_head *head,
                               const struct delta_step *before, struct delta_step *out)
 {
-    const uint64_t kind = get(data, 4);
+    const uint64_t kind = get_little_endian_bytes(data, 4);
     if (kind > DELTA_WHOLE) return "a step has an unknown kind";
     *out = (struct delta_step){.kind = (enum delta_kind)kind,
-                               .part = (uint32_t)get(data + 4, 4),
-                               .old = get(data + 8, 8),
-                               .size = get(data + 16, 8)};
+                               .part = (uint32_t)get_little_endian_bytes(data + 4, 4),
+                               .old = get_little_endian_bytes(data + 8, 8),
+                               .size = get_little_endian_bytes(data + 16, 8)};
     if (out->part >= DELTA_PARTS_MAX || (before != NULL && out->part < before->part))
         return "a step has an invalid part";
     if (out->size == 0) return "a step has no bytes";
@@ -94,7 +95,7 @@ void delta_digest_add(struct delta_digest *digest, uint64_t number, const uint8_
                       uint64_t size)
 {
     uint8_t head[16];
-    put(put(head, number, 8), size, 8);
+    put_little_endian_bytes(put_little_endian_bytes(head, number, 8), size, 8);
     XXH3_128bits_update(&digest->state, head, sizeof head);
     XXH3_128bits_update(&digest->state, bytes, size);
 }
@@ -102,7 +103,7 @@ void delta_digest_add(struct delta_digest *digest, uint64_t number, const uint8_
 void delta_digest_end(const struct delta_digest *digest, uint8_t out[DELTA_DIGEST_BYTES])
 {
     const XXH128_hash_t hash = XXH3_128bits_digest(&digest->state);
-    put(put(out, hash.low64, 8), hash.high64, 8);
+    put_little_endian_bytes(put_little_endian_bytes(out, hash.low64, 8), hash.high64, 8);
 }
 
 void delta_digest_destroy(struct delta_digest *digest)
@@ -112,7 +113,7 @@ void delta_digest_destroy(struct delta_digest *digest)
 
 /* ---- OLD */
 
-static int compare_records(const void *a, const void *b)
+static int compare_delta_records(const void *a, const void *b)
 {
     const struct filter_record *x = a, *y = b;
     const int c = filter_key_compare(&x->key, &y->key);
@@ -129,7 +130,7 @@ int delta_check_record(const struct filter_record *record, struct glint_error *e
                      "%s: the filter has no key", record->path);
 }
 
-static int keep_record(void *arg, struct filter_record *record)
+static int keep_filter_record(void *arg, struct filter_record *record)
 {
     struct delta_filters *f = arg;
     if (delta_check_record(record, f->error) != 0) return f->error->code;
@@ -154,11 +155,11 @@ int delta_filters_read(struct delta_filters *f, struct env *env, const char *pat
                        struct glint_error *error)
 {
     *f = (struct delta_filters){.error = error};
-    int code = filter_each(env, &path, 1, keep_record, f, error);
+    int code = filter_each(env, &path, 1, keep_filter_record, f, error);
     if (code != 0) return code;
-    if (f->count > 0) qsort(f->records, f->count, sizeof *f->records, compare_records);
+    if (f->count > 0) qsort(f->records, f->count, sizeof *f->records, compare_delta_records);
     for (uint64_t i = 1; i < f->count; i++)
-        if (compare_records(&f->records[i - 1], &f->records[i]) == 0)
+        if (compare_delta_records(&f->records[i - 1], &f->records[i]) == 0)
             return error_set(error, GLINT_E_FILTER_INVALID, "unite them with glint filter merge",
                              "%s: duplicate key (%s)", path, f->records[i].key.text);
     return compute_digest(f);
@@ -168,7 +169,7 @@ uint64_t delta_filters_find(const struct delta_filters *f, const struct filter_r
 {
     if (f->count == 0) return UINT64_MAX;
     const struct filter_record *found =
-        bsearch(record, f->records, f->count, sizeof *f->records, compare_records);
+        bsearch(record, f->records, f->count, sizeof *f->records, compare_delta_records);
     assert(found == NULL || found < f->records + f->count);
     return found == NULL || found->bytes.size != record->bytes.size
                ? UINT64_MAX

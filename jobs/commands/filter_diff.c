@@ -28,7 +28,7 @@ struct diff {
 };
 
 /* The number in .../part-NNNNN; files with other names are numbered by their order. */
-static int next_part(struct diff *d, const struct filter_record *record)
+static int set_part_of_record(struct diff *d, const struct filter_record *record)
 {
     const char *slash = strrchr(record->path, '/');
     const char *name = slash != NULL ? slash + 1 : record->path;
@@ -47,7 +47,7 @@ static int next_part(struct diff *d, const struct filter_record *record)
     return GLINT_OK;
 }
 
-static int compress(struct diff *d, const void *data, uint64_t size, ZSTD_EndDirective end)
+static int compress_to_patch(struct diff *d, const void *data, uint64_t size, ZSTD_EndDirective end)
 {
     ZSTD_inBuffer in = {data, size, 0};
     int code = GLINT_OK;
@@ -75,15 +75,15 @@ static int write_step(struct diff *d, struct filter_record *record)
     delta_step_encode(&step, head);
     for (uint64_t i = 0; !whole && i < step.size; i++)
         record->bytes.data[i] ^= d->old.records[old].bytes.data[i];
-    const int code = compress(d, head, sizeof head, ZSTD_e_continue);
-    return code == 0 ? compress(d, record->bytes.data, step.size, ZSTD_e_continue) : code;
+    const int code = compress_to_patch(d, head, sizeof head, ZSTD_e_continue);
+    return code == 0 ? compress_to_patch(d, record->bytes.data, step.size, ZSTD_e_continue) : code;
 }
 
 static int add_new_record(void *arg, struct filter_record *record)
 {
     struct diff *d = arg;
     if (delta_check_record(record, &d->error) != 0) return d->error.code;
-    int code = next_part(d, record);
+    int code = set_part_of_record(d, record);
     if (code == 0 && !d->writing) {
         delta_digest_add(d->digest, d->part, record->bytes.data, record->bytes.size);
         d->head.new_count++;
@@ -111,7 +111,7 @@ static int write_delta(struct diff *d, const char *new_path)
     delta_head_encode(&d->head, head);
     int code = output_file_write(&d->out, head, sizeof head);
     if (code == 0) code = read_new_filters(d, new_path, true);
-    return code == 0 ? compress(d, NULL, 0, ZSTD_e_end) : code;
+    return code == 0 ? compress_to_patch(d, NULL, 0, ZSTD_e_end) : code;
 }
 
 static int diff_paths(struct diff *d, const struct cli_line *line)

@@ -67,7 +67,8 @@ static int write_bytes(struct export *x, int file, const uint8_t *data, uint64_t
 }
 
 /* Appends a piece of at most COPY_BYTES. */
-static int write_piece(struct export *x, struct export_file *to, const uint8_t *bits, uint64_t size)
+static int write_converted_bits(struct export *x, struct export_file *to, const uint8_t *bits,
+                                uint64_t size)
 {
     assert(size <= COPY_BYTES);
     return write_bytes(x, to->file, to->out, bloom_format_write(&to->writer, bits, size, to->out));
@@ -79,8 +80,8 @@ static int write_filter_bits(struct export *x, struct export_file *to,
     const uint64_t size = bloom_bytes(filter->params.m);
     int code = 0;
     for (uint64_t at = 0; code == 0 && at < size; at += COPY_BYTES)
-        code =
-            write_piece(x, to, filter->bits + at, size - at < COPY_BYTES ? size - at : COPY_BYTES);
+        code = write_converted_bits(x, to, filter->bits + at,
+                                    size - at < COPY_BYTES ? size - at : COPY_BYTES);
     return code;
 }
 
@@ -94,7 +95,7 @@ static int write_segments(struct export *x, struct export_file *to,
         for (uint64_t at = 0; code == 0 && at < size; at += COPY_BYTES) {
             const uint64_t more = size - at < COPY_BYTES ? size - at : COPY_BYTES;
             code = filter_parts_read(&x->parts, &whole->first[i], at, to->piece, more, &x->error);
-            if (code == 0) code = write_piece(x, to, to->piece, more);
+            if (code == 0) code = write_converted_bits(x, to, to->piece, more);
         }
     }
     return code;

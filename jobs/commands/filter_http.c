@@ -14,8 +14,8 @@
 
 enum body_form { BODY_LINES, BODY_JSON, BODY_UNKNOWN };
 
-static enum MHD_Result refuse(const struct filter_http *h, const struct web_request *r,
-                              unsigned status, const char *text)
+static enum MHD_Result answer_http_error(const struct filter_http *h, const struct web_request *r,
+                                         unsigned status, const char *text)
 {
     h->service->counts.errors++;
     return web_answer_error(r, status, text);
@@ -62,11 +62,12 @@ static const struct table_filter *find_filter_of(const struct filter_http *h,
     size_t size;
     if (!web_request_query_bytes(r, "key", &key, &size)) {
         if (t->count == 1) return &t->filters[0];
-        *out_answered = refuse(h, r, 400, "there are several filters: name one, ?key=KEY");
+        *out_answered =
+            answer_http_error(h, r, 400, "there are several filters: name one, ?key=KEY");
         return NULL;
     }
     const struct table_filter *f = filter_table_find(t, key, size);
-    if (f == NULL) *out_answered = refuse(h, r, 404, "there is no filter of this key");
+    if (f == NULL) *out_answered = answer_http_error(h, r, 404, "there is no filter of this key");
     return f;
 }
 
@@ -107,9 +108,9 @@ static bool put_hits(struct buffer *out, enum body_form form, const uint8_t *hit
 }
 
 /* Looks up the ids from `first` on. Returns NULL, or what is wrong with id *out_wrong. */
-static const char *look_up_ids(const struct filter_batch *b, const struct table_filter *f,
-                               uint32_t first, uint32_t count, uint8_t *out_hit,
-                               uint32_t *out_wrong)
+static const char *look_up_batch_ids(const struct filter_batch *b, const struct table_filter *f,
+                                     uint32_t first, uint32_t count, uint8_t *out_hit,
+                                     uint32_t *out_wrong)
 {
     assert(count <= TABLE_IDS_MAX && first + count <= b->count);
     if (f->filter.params.id_type == 0) {
@@ -132,10 +133,10 @@ static enum MHD_Result refuse_id(const struct filter_http *h, const struct web_r
                                  const struct table_filter *f, uint32_t number, const char *wrong)
 {
     char text[512], type[BLOOM_ID_NAME_MAX];
-    if (wrong == filter_batch_no_memory) return refuse(h, r, 503, wrong);
+    if (wrong == filter_batch_no_memory) return answer_http_error(h, r, 503, wrong);
     bloom_id_type_name(f->filter.params.id_type, type);
     text_format(text, sizeof text, "id %u is no %s: %s", number + 1, type, wrong);
-    return refuse(h, r, 400, text);
+    return answer_http_error(h, r, 400, text);
 }
 
 static enum MHD_Result answer_hits(struct filter_http *h, const struct web_request *r,
@@ -148,7 +149,7 @@ static enum MHD_Result answer_hits(struct filter_http *h, const struct web_reque
     for (uint32_t count, at = 0; at < b->count && kept; at += count) {
         count = b->count - at < TABLE_IDS_MAX ? b->count - at : TABLE_IDS_MAX;
         uint32_t number = 0;
-        const char *wrong = look_up_ids(b, f, at, count, hit, &number);
+        const char *wrong = look_up_batch_ids(b, f, at, count, hit, &number);
         if (wrong != NULL) return refuse_id(h, r, f, number, wrong);
         kept = put_hits(out, form, hit, count);
         h->service->counts.lookups += count;
@@ -158,7 +159,7 @@ static enum MHD_Result answer_hits(struct filter_http *h, const struct web_reque
         if (kept && b->count > 0) out->size--; /* the last comma */
         kept = kept && buffer_append(out, "]", 1);
     }
-    if (!kept) return refuse(h, r, 503, filter_batch_no_memory);
+    if (!kept) return answer_http_error(h, r, 503, filter_batch_no_memory);
     return web_answer(r, 200, form == BODY_JSON ? WEB_JSON_TYPE : WEB_TEXT_TYPE, out->data,
                       out->size, NULL, NULL);
 }
@@ -169,20 +170,21 @@ static enum MHD_Result answer_contains(struct filter_http *h, const struct web_r
     enum MHD_Result answered;
     char text[512];
     uint64_t at = 0;
-    if (!r->post) return refuse(h, r, 405, "send the ids with POST");
+    if (!r->post) return answer_http_error(h, r, 405, "send the ids with POST");
     if (form == BODY_UNKNOWN)
-        return refuse(h, r, 415, "send lines as text/plain, or an array as application/json");
+        return answer_http_error(h, r, 415,
+                                 "send lines as text/plain, or an array as application/json");
     const struct table_filter *f = find_filter_of(h, r, &answered);
     if (f == NULL) return answered;
     const char *wrong = form == BODY_LINES
                             ? filter_batch_read_lines(&h->batch, r->body.data, r->body.size, &at)
                             : filter_batch_read_json(&h->batch, r->body.data, r->body.size, &at);
-    if (wrong == filter_batch_too_many) return refuse(h, r, 413, wrong);
+    if (wrong == filter_batch_too_many) return answer_http_error(h, r, 413, wrong);
     if (wrong != NULL && strcmp(wrong, filter_batch_no_memory) == 0)
-        return refuse(h, r, 503, wrong);
+        return answer_http_error(h, r, 503, wrong);
     if (wrong != NULL) {
         text_format(text, sizeof text, "at byte %llu: %s", (unsigned long long)at, wrong);
-        return refuse(h, r, 400, text);
+        return answer_http_error(h, r, 400, text);
     }
     h->reply.size = 0;
     return answer_hits(h, r, f, form);
@@ -239,12 +241,12 @@ enum MHD_Result filter_http_answer(void *http, const struct web_request *r)
         drop_large_memory(h);
         return result;
     }
-    if (r->post) return refuse(h, r, 405, "POST is for /api/v1/contains only");
+    if (r->post) return answer_http_error(h, r, 405, "POST is for /api/v1/contains only");
     if (strcmp(r->path, "/api/v1/filters") == 0) return answer_filters(h, r);
     if (strcmp(r->path, "/api/v1/filter") == 0) return answer_filter(h, r);
     if (strcmp(r->path, "/metrics") == 0) return answer_metrics_of_filters(h, r);
     if (strcmp(r->path, "/healthz") == 0) return web_answer_text(r, 200, "ok\n", NULL, NULL);
-    return refuse(h, r, 404, "no such resource");
+    return answer_http_error(h, r, 404, "no such resource");
 }
 
 void filter_http_fini(struct filter_http *h)

@@ -313,7 +313,8 @@ static int detect_format(struct import *x, const char *path, const uint8_t *head
 
 /* The only format that the file has; BLOOM_FORMATS: none. Nearly any damaged file may be rbloom's,
  * which has no length. */
-static enum bloom_format other_format(const struct import *x, const uint8_t *head, uint64_t size)
+static enum bloom_format find_other_format_of_file(const struct import *x, const uint8_t *head,
+                                                   uint64_t size)
 {
     enum bloom_format fits[BLOOM_FORMATS];
     const bool one = !x->detect && bloom_format_detect(head, size, fits) == 1;
@@ -343,7 +344,8 @@ static int read_filter(struct import *x, int file, const char *path, struct bloo
     if (code != 0) return code;
     out->params = params;
     const char *wrong = bloom_format_decode_head(x->format, head, stat.size, &out->params, &at);
-    if (wrong != NULL) return invalid_file(x, path, at, wrong, other_format(x, head, stat.size));
+    if (wrong != NULL)
+        return invalid_file(x, path, at, wrong, find_other_format_of_file(x, head, stat.size));
     bytes->size = 0;
     if (!buffer_reserve(bytes, stat.size)) return error_no_memory(&x->error);
     code = read_filter_bits(x, file, path, bytes->data, stat.size);

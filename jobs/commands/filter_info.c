@@ -68,7 +68,8 @@ static int add_listed_record(void *arg, struct filter_record *record)
     struct info_row row = {.params = record->filter.params,
                            .bits_set = bloom_bits_set(&record->filter),
                            .fill_rate = bloom_rate_from_bits(&record->filter)};
-    if (row.params.layout == BLOOM_EXACT) row.universe = exact_universe(record->filter.bits);
+    if (row.params.layout == BLOOM_EXACT)
+        row.universe = exact_count_universe_ids(record->filter.bits);
     int code = copy_row_seeds(info, &row);
     return code == 0 ? add_listing_row(info, &record->key, &row) : code;
 }
@@ -116,7 +117,7 @@ static int add_rows_of_parquet(struct filter_listing *info, const char *path, co
     return code;
 }
 
-static int list_rows(struct filter_listing *info, const struct cli_line *line)
+static int list_filters_of_paths(struct filter_listing *info, const struct cli_line *line)
 {
     const char *column = cli_line_option(line, "column");
     if (column == NULL)
@@ -297,7 +298,7 @@ static bool print_listing_json(const struct filter_listing *info)
 static void list_filters(const struct cli_line *line, struct glint_error *error)
 {
     struct filter_listing info = {.parts.env = env_real()};
-    int code = list_rows(&info, line);
+    int code = list_filters_of_paths(&info, line);
     if (code == 0) code = add_rows_of_segments(&info);
     if (code == 0) {
         if (info.count > 0) qsort(info.rows, info.count, sizeof *info.rows, compare_rows);

@@ -43,7 +43,7 @@ static uint64_t hash_key(const struct filter_key *key)
 }
 
 /* The slot of the key, or the free one where it belongs. */
-static uint64_t *find_slot(const struct merge *m, const struct filter_key *key)
+static uint64_t *find_merge_slot(const struct merge *m, const struct filter_key *key)
 {
     uint64_t at = hash_key(key) & (m->slot_count - 1);
     assert(m->count < m->slot_count);
@@ -53,7 +53,7 @@ static uint64_t *find_slot(const struct merge *m, const struct filter_key *key)
 }
 
 /* Keeps at least half of the slots free. Returns false when out of memory. */
-static bool grow_slots(struct merge *m)
+static bool grow_merge_slots(struct merge *m)
 {
     if (m->slot_count > 2 * m->count) return true;
     const uint64_t more = m->slot_count == 0 ? SLOTS_FIRST : 2 * m->slot_count;
@@ -63,7 +63,7 @@ static bool grow_slots(struct merge *m)
     mem_free(m->slots);
     m->slots = slots;
     m->slot_count = more;
-    for (uint64_t i = 0; i < m->count; i++) *find_slot(m, &m->records[i].key) = i + 1;
+    for (uint64_t i = 0; i < m->count; i++) *find_merge_slot(m, &m->records[i].key) = i + 1;
     return true;
 }
 
@@ -108,17 +108,17 @@ static int merge_record(void *arg, struct filter_record *record)
         return set_mismatch_error(m, record, "some keys are numbers, and others text",
                                   "build both with the same --key, or import both with the same "
                                   "--key-type");
-    if (!grow_slots(m) ||
+    if (!grow_merge_slots(m) ||
         !array_reserve(&m->records, &m->capacity, m->count + 1, sizeof *m->records))
         return error_no_memory(&m->error);
-    uint64_t *slot = find_slot(m, &record->key);
+    uint64_t *slot = find_merge_slot(m, &record->key);
     if (*slot != 0) return unite_records(m, &m->records[*slot - 1], record);
     m->records[m->count++] = filter_record_take(record);
     *slot = m->count;
     return GLINT_OK;
 }
 
-static int compare_records(const void *a, const void *b)
+static int compare_merged_records(const void *a, const void *b)
 {
     return filter_key_compare(&((const struct filter_record *)a)->key,
                               &((const struct filter_record *)b)->key);
@@ -209,7 +209,8 @@ static int read_and_merge_filters(struct merge *m, const struct cli_line *line)
     m->maps.writable = true;
     code = filter_each_mapped(m->env, line->arguments, line->argument_count, &m->maps, merge_record,
                               m, &m->error);
-    if (code == 0 && m->count > 0) qsort(m->records, m->count, sizeof *m->records, compare_records);
+    if (code == 0 && m->count > 0)
+        qsort(m->records, m->count, sizeof *m->records, compare_merged_records);
     if (code == 0) code = check_rates(m);
     if (code == 0) code = write_merged_file(m, "part-00000", m->count);
     if (code == 0) code = write_merged_file(m, "_SUCCESS", 0);

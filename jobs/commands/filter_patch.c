@@ -82,7 +82,7 @@ static int decompress(struct patch *p, void *data, uint64_t size)
 }
 
 /* Reads the end of the frame, after which there is nothing. */
-static int check_end(struct patch *p)
+static int check_patch_ends(struct patch *p)
 {
     uint8_t more;
     ZSTD_outBuffer out = {&more, sizeof more, 0};
@@ -96,16 +96,16 @@ static int check_end(struct patch *p)
                : invalid_patch(p, "bytes follow the last step");
 }
 
-static int close_part(struct patch *p)
+static int close_written_part(struct patch *p)
 {
     const int file = p->to;
     p->to = -1;
     return file < 0 ? GLINT_OK : atomic_output_close_file(p->env, file, 0, p->to_path, &p->error);
 }
 
-static int open_part(struct patch *p, const char *name)
+static int open_part_to_write(struct patch *p, const char *name)
 {
-    int code = close_part(p);
+    int code = close_written_part(p);
     if (code != 0) return code;
     p->to = atomic_output_open_file(&p->dir, p->env, name, p->to_path, &p->error);
     return p->error.code;
@@ -114,7 +114,7 @@ static int open_part(struct patch *p, const char *name)
 enum { GROWTH = 1 << 20 };
 
 /* Decompresses the bytes of a step; memory grows as they come, since their number may be wrong. */
-static int read_record(struct patch *p, const struct delta_step *step)
+static int read_patched_record(struct patch *p, const struct delta_step *step)
 {
     const struct buffer *old = step->kind == DELTA_XOR ? &p->old.records[step->old].bytes : NULL;
     if (old != NULL && old->size != step->size)
@@ -148,26 +148,26 @@ static int apply_steps(struct patch *p)
         const char *wrong = delta_step_decode(bytes, &p->head, i > 0 ? &before : NULL, &step);
         if (wrong != NULL) return invalid_patch(p, wrong);
         text_format(name, sizeof name, "part-%05u", step.part);
-        if (i == 0 || step.part != before.part) code = open_part(p, name);
-        if (code == 0) code = read_record(p, &step);
+        if (i == 0 || step.part != before.part) code = open_part_to_write(p, name);
+        if (code == 0) code = read_patched_record(p, &step);
         if (code != 0) return code;
         delta_digest_add(p->digest, step.part, p->record.data, p->record.size);
         const int failed = env_write_all(p->env, p->to, p->record.data, p->record.size);
         if (failed != 0)
             code = error_set_system(&p->error, GLINT_E_OUTPUT_IO, failed, "write", p->to_path);
     }
-    return code == 0 ? check_end(p) : code;
+    return code == 0 ? check_patch_ends(p) : code;
 }
 
-static int make_filters(struct patch *p)
+static int write_patched_filters(struct patch *p)
 {
     uint8_t digest[DELTA_DIGEST_BYTES];
     int code = apply_steps(p);
     if (code == 0) delta_digest_end(p->digest, digest);
     if (code == 0 && memcmp(digest, p->head.new_digest, sizeof digest) != 0)
         code = invalid_patch(p, "the filters that it gives are not those of NEW: it is damaged");
-    if (code == 0) code = open_part(p, "_SUCCESS");
-    const int closed = close_part(p);
+    if (code == 0) code = open_part_to_write(p, "_SUCCESS");
+    const int closed = close_written_part(p);
     return code == 0 ? closed : code;
 }
 
@@ -213,7 +213,8 @@ static int patch_paths(struct patch *p, const struct cli_line *line)
     p->frame_left = 1;
     if (p->piece == NULL || p->zstd == NULL || p->digest == NULL) return error_no_memory(&p->error);
     code = atomic_output_open_dir(&p->dir, p->env, output, &p->error);
-    return code == 0 ? atomic_output_close_dir(&p->dir, p->env, make_filters(p), &p->error) : code;
+    return code == 0 ? atomic_output_close_dir(&p->dir, p->env, write_patched_filters(p), &p->error)
+                     : code;
 }
 
 static void patch_filters(const struct cli_line *line, struct glint_error *error)

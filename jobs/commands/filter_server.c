@@ -139,7 +139,7 @@ static void count_memory(struct connection *c)
     close_connection(c);
 }
 
-static void answer_kept(struct connection *c);
+static void answer_kept_requests(struct connection *c);
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer);
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
@@ -164,7 +164,7 @@ static void on_written(uv_write_t *write, int status)
     if (status < 0 || c->client.quits)
         close_connection(c);
     else
-        answer_kept(c);
+        answer_kept_requests(c);
 }
 
 /* Sends the bytes, or keeps what the client does not take now. */
@@ -191,7 +191,7 @@ static void send_bytes(struct connection *c, const struct buffer *bytes)
 
 /* Seals the replies, of which there are none before the handshake is done. Returns false when out
  * of memory, or if the session has ended. */
-static bool seal_replies(struct connection *c, const struct buffer *replies, struct buffer *out)
+static bool encrypt_replies(struct connection *c, const struct buffer *replies, struct buffer *out)
 {
     struct glint_error error = {.code = GLINT_OK};
     bool kept = true;
@@ -208,7 +208,7 @@ static void send_replies(struct connection *c)
     struct buffer sealed = {NULL, 0, 0};
     bool kept = !r->failed;
     assert(!c->writing);
-    if (kept && c->tls != NULL) kept = seal_replies(c, &r->out, &sealed);
+    if (kept && c->tls != NULL) kept = encrypt_replies(c, &r->out, &sealed);
     if (kept)
         send_bytes(c, c->tls != NULL ? &sealed : &r->out);
     else
@@ -221,7 +221,7 @@ static void send_replies(struct connection *c)
 
 /* Answers the requests in `data`, until one is not complete or its client must first read the
  * replies. Returns the size of those that were answered. */
-static uint64_t answer(struct connection *c, const uint8_t *data, uint64_t size)
+static uint64_t answer_complete_requests(struct connection *c, const uint8_t *data, uint64_t size)
 {
     struct filter_server *s = c->server;
     struct resp_reply *reply = &s->reply;
@@ -269,13 +269,13 @@ static void return_parser(struct connection *c)
 }
 
 /* Answers what has arrived, as far as the client reads the replies; keeps the rest. */
-static void answer_all(struct connection *c, const uint8_t *data, uint64_t size)
+static void answer_received_requests(struct connection *c, const uint8_t *data, uint64_t size)
 {
     uint64_t at = 0, answered;
     assert(!c->writing && !c->closing);
     borrow_parser(c);
     do {
-        answered = answer(c, data + at, size - at);
+        answered = answer_complete_requests(c, data + at, size - at);
         at += answered;
         send_replies(c);
     } while (answered > 0 && at < size && !c->writing && !c->closing);
@@ -295,14 +295,14 @@ static void answer_all(struct connection *c, const uint8_t *data, uint64_t size)
     if (c->counted > 0 || c->in.capacity > 0 || c->out.capacity > 0) count_memory(c);
 }
 
-static void answer_kept(struct connection *c)
+static void answer_kept_requests(struct connection *c)
 {
-    if (c->in.size > 0) answer_all(c, c->in.data, c->in.size);
+    if (c->in.size > 0) answer_received_requests(c, c->in.data, c->in.size);
     if (!c->writing && !c->closing) uv_read_start(&c->u.stream, on_alloc, on_read);
 }
 
 /* Once a second: a client without TLS at this port, or a scanner, would fill the log. */
-static void report_handshake(struct filter_server *s, const struct glint_error *error)
+static void log_failed_handshake(struct filter_server *s, const struct glint_error *error)
 {
     s->service.counts.handshakes_failed++;
     if (!s->handshake_failed) log_error(LOG_WARN, NULL, error);
@@ -311,7 +311,8 @@ static void report_handshake(struct filter_server *s, const struct glint_error *
 
 /* Decrypts all that TLS has to `to`, which has room for it, and returns its size. *out_ended: the
  * client has ended the session, or it is damaged. */
-static uint64_t open_sealed(struct connection *c, uint8_t *to, uint64_t capacity, bool *out_ended)
+static uint64_t decrypt_received_bytes(struct connection *c, uint8_t *to, uint64_t capacity,
+                                       bool *out_ended)
 {
     struct glint_error error = {.code = GLINT_OK};
     uint64_t used = 0;
@@ -325,13 +326,13 @@ static uint64_t open_sealed(struct connection *c, uint8_t *to, uint64_t capacity
 }
 
 /* Bytes of a connection with TLS: its handshake, or requests. */
-static void on_sealed_read(struct connection *c, uint64_t size)
+static void on_encrypted_read(struct connection *c, uint64_t size)
 {
     struct filter_server *s = c->server;
     struct glint_error error = {.code = GLINT_OK};
     const uint64_t capacity = READ_BYTES + TLS_RECORD_BYTES;
     if (tls_feed(c->tls, (struct glint_slice){s->sealed, size}, &error) != 0) {
-        report_handshake(s, &error);
+        log_failed_handshake(s, &error);
         close_connection(c);
         return;
     }
@@ -346,10 +347,10 @@ static void on_sealed_read(struct connection *c, uint64_t size)
     }
     uint8_t *data = kept ? c->in.data : s->input;
     bool ended;
-    const uint64_t n = open_sealed(c, data + c->in.size, capacity, &ended);
+    const uint64_t n = decrypt_received_bytes(c, data + c->in.size, capacity, &ended);
     if (kept) c->in.size += n;
     if (n > 0)
-        answer_all(c, data, kept ? c->in.size : n);
+        answer_received_requests(c, data, kept ? c->in.size : n);
     else
         send_replies(c); /* what TLS itself sends */
     if (ended && c->writing)
@@ -365,12 +366,12 @@ static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
     if (size <= 0) return;
     c->progress_ms = uv_now(&c->server->loop);
     if (c->tls != NULL) {
-        on_sealed_read(c, (uint64_t)size);
+        on_encrypted_read(c, (uint64_t)size);
     } else if (buffer->base == (char *)c->server->input) {
-        answer_all(c, c->server->input, (uint64_t)size);
+        answer_received_requests(c, c->server->input, (uint64_t)size);
     } else {
         c->in.size += (uint64_t)size;
-        answer_all(c, c->in.data, c->in.size);
+        answer_received_requests(c, c->in.data, c->in.size);
     }
 }
 
@@ -413,7 +414,7 @@ static bool accept_connection(struct filter_server *s, uv_stream_t *listener)
     return true;
 }
 
-static void on_connection(uv_stream_t *listener, int status)
+static void on_filter_client_connection(uv_stream_t *listener, int status)
 {
     struct filter_server *s = listener->data;
     if (status >= 0 && !accept_connection(s, listener)) status = UV_ENOMEM;
@@ -464,9 +465,9 @@ static void serve_table(struct filter_server *s, unsigned number)
              s->service.table->count, s->config->path, s->service.table->maps.bytes);
 }
 
-static void begin_to_load(struct filter_server *s);
+static void start_loading_table(struct filter_server *s);
 
-static void on_loaded(uv_work_t *work, int status)
+static void on_filter_table_loaded(uv_work_t *work, int status)
 {
     struct filter_server *s = work->data;
     const unsigned number = 1 - s->served;
@@ -481,7 +482,7 @@ static void on_loaded(uv_work_t *work, int status)
         log_error(LOG_ERROR, NULL, &s->load_error);
         log_line(LOG_WARN, NULL, "the filters that were loaded before are served");
     }
-    if (s->load_again && !s->ending) begin_to_load(s);
+    if (s->load_again && !s->ending) start_loading_table(s);
 }
 
 /* Certificates are renewed in their files. */
@@ -495,12 +496,12 @@ static void load_certificate(struct filter_server *s)
     log_line(LOG_WARN, NULL, "the certificate that was loaded before is used");
 }
 
-static void begin_to_load(struct filter_server *s)
+static void start_loading_table(struct filter_server *s)
 {
     s->load_again = s->loading;
     if (s->loading) return;
     s->load.data = s;
-    const int r = uv_queue_work(&s->loop, &s->load, load_table, on_loaded);
+    const int r = uv_queue_work(&s->loop, &s->load, load_table, on_filter_table_loaded);
     assert(r == 0); /* with a function it cannot fail */
     s->loading = true;
 }
@@ -533,7 +534,7 @@ static void on_signal(uv_signal_t *handle, int number)
         return;
     }
     load_certificate(s);
-    begin_to_load(s);
+    start_loading_table(s);
 }
 
 static int set_address_error(struct filter_server *s, const char *address, int r)
@@ -543,7 +544,7 @@ static int set_address_error(struct filter_server *s, const char *address, int r
 }
 
 /* Whether it is a socket that no process listens on any more. */
-static bool is_left_socket(const char *path)
+static bool is_stale_socket(const char *path)
 {
     struct stat st;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -561,7 +562,7 @@ static int listen_on(struct filter_server *s, unsigned i, const char *address)
 {
     s->listeners[i].stream.data = s;
     s->listens[i] = true;
-    const int r = uv_listen(&s->listeners[i].stream, SOMAXCONN, on_connection);
+    const int r = uv_listen(&s->listeners[i].stream, SOMAXCONN, on_filter_client_connection);
     return r == 0 ? 0 : set_address_error(s, address, r);
 }
 
@@ -573,7 +574,7 @@ static int open_socket(struct filter_server *s)
     uv_pipe_init(&s->loop, &s->listeners[0].pipe, 0);
     const mode_t before = umask(0177);
     int r = uv_pipe_bind(&s->listeners[0].pipe, path);
-    if (r == UV_EADDRINUSE && is_left_socket(path) && unlink(path) == 0)
+    if (r == UV_EADDRINUSE && is_stale_socket(path) && unlink(path) == 0)
         r = uv_pipe_bind(&s->listeners[0].pipe, path);
     umask(before);
     if (r == 0) return listen_on(s, 0, path);

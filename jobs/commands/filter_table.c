@@ -53,7 +53,7 @@ static int add_record(void *arg, struct filter_record *record)
 }
 
 /* Filters in segments: where the bits of each part are. */
-static int add_wholes(struct loader *l)
+static int add_segmented_filters(struct loader *l)
 {
     struct filter_table *t = l->table;
     struct table_filter f = {.filter = {.bits = NULL}};
@@ -70,7 +70,7 @@ static int add_wholes(struct loader *l)
     return 0;
 }
 
-static uint64_t *find_slot(const struct filter_table *t, const void *key, uint64_t size)
+static uint64_t *find_table_slot(const struct filter_table *t, const void *key, uint64_t size)
 {
     uint64_t at = hash_seeded(key, size, t->seed) & (t->slot_count - 1);
     for (;; at = (at + 1) & (t->slot_count - 1)) {
@@ -98,7 +98,7 @@ static int index_keys(struct loader *l)
     if (t->slots == NULL) return error_no_memory(l->error);
     for (uint64_t i = 0; i < t->count; i++) {
         const struct filter_key *key = &t->filters[i].key;
-        uint64_t *slot = find_slot(t, key->text, key->size);
+        uint64_t *slot = find_table_slot(t, key->text, key->size);
         if (*slot != 0)
             return error_set(l->error, GLINT_E_FILTER_MISMATCH,
                              "name the files of one build, or unite builds: glint filter merge",
@@ -114,7 +114,7 @@ int filter_table_open(struct filter_table *t, struct env *env, const char *path,
     *t = (struct filter_table){.parts.env = env};
     struct loader l = {t, env, batches, error};
     int r = filter_each_mapped(env, &path, 1, &t->maps, add_record, &l, error);
-    if (r == 0) r = add_wholes(&l);
+    if (r == 0) r = add_segmented_filters(&l);
     if (r == 0 && t->count == 0)
         r = error_set(error, GLINT_E_FILTER_INVALID, "name the output of bloom-build",
                       "there is no filter in %s", path);
@@ -142,7 +142,7 @@ const struct table_filter *filter_table_find(const struct filter_table *t, const
 {
     assert(t->slot_count == 0 || t->slot_count >= 2 * t->count);
     if (t->slot_count == 0) return NULL;
-    const uint64_t *slot = find_slot(t, key, size);
+    const uint64_t *slot = find_table_slot(t, key, size);
     return *slot == 0 ? NULL : &t->filters[*slot - 1];
 }
 

@@ -12,7 +12,7 @@
 
 enum { HEAD_BYTES = 64 }; /* a header has at most 20 */
 
-static int find_column(struct parquet_filters *p, const char *column)
+static int find_filtered_column(struct parquet_filters *p, const char *column)
 {
     const struct arrow_field *schema = &p->file.schema;
     int64_t number = 0;
@@ -41,7 +41,7 @@ static bool is_type_of_column(const char *format, bool has_own, uint32_t own, ui
                      (format != NULL && strncmp(format, "w:", 2) == 0));
 }
 
-static int choose_id_type(struct parquet_filters *p, uint32_t id_type)
+static int choose_id_type_of_column(struct parquet_filters *p, uint32_t id_type)
 {
     const struct arrow_field *field = &p->file.schema.children[p->column];
     char own[BLOOM_ID_NAME_MAX], given[BLOOM_ID_NAME_MAX], hint[64];
@@ -80,14 +80,14 @@ int parquet_filters_open(struct parquet_filters *p, struct env *env, const char 
                                     .mtime_ns = stat.mtime_ns,
                                     .format = FORMAT_PARQUET};
     int code = column_file_open(&p->file, env, NULL, &p->piece, &p->arena, error);
-    if (code == 0) code = find_column(p, column);
-    if (code == 0) code = choose_id_type(p, id_type);
+    if (code == 0) code = find_filtered_column(p, column);
+    if (code == 0) code = choose_id_type_of_column(p, id_type);
     if (code == 0) p->row_groups = p->file.library->piece_count(p->file.file);
     return code;
 }
 
 /* Whether values of the physical type are hashed as ids of the type. */
-static bool is_stored_as(uint32_t id_type, uint32_t type)
+static bool is_id_type_stored_as(uint32_t id_type, uint32_t type)
 {
     switch (bloom_id_kind(id_type)) {
     case BLOOM_ID_TEXT:
@@ -109,7 +109,8 @@ static int invalid_filter(struct parquet_filters *p, uint32_t row_group, uint64_
                      p->piece.path, row_group, (unsigned long long)at, p->name, why);
 }
 
-static int find_filter(struct parquet_filters *p, uint32_t row_group, uint64_t *out_offset)
+static int find_filter_of_row_group(struct parquet_filters *p, uint32_t row_group,
+                                    uint64_t *out_offset)
 {
     struct format_error e = {.piece = -1};
     struct format_bloom_filter found = {.offset = 0};
@@ -122,7 +123,7 @@ static int find_filter(struct parquet_filters *p, uint32_t row_group, uint64_t *
                          "write it with --bloom-filter, or as its writer's documentation says",
                          "%s: row group %u has no Bloom filter of column %s", p->piece.path,
                          row_group, p->name);
-    if (is_stored_as(p->id_type, found.type)) return GLINT_OK;
+    if (is_id_type_stored_as(p->id_type, found.type)) return GLINT_OK;
     bloom_id_type_name(p->id_type, type);
     return error_set(
         p->error, GLINT_E_BAD_VALUE,
@@ -139,7 +140,7 @@ int parquet_filters_read(struct parquet_filters *p, uint32_t row_group, struct b
     uint8_t head[HEAD_BYTES];
     uint64_t offset = 0, at = 0;
     assert(row_group < p->row_groups);
-    int code = find_filter(p, row_group, &offset);
+    int code = find_filter_of_row_group(p, row_group, &offset);
     if (code != 0) return code;
     const uint64_t left = p->piece.file_size - offset;
     const uint64_t have = left < sizeof head ? left : sizeof head;

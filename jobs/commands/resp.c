@@ -54,8 +54,9 @@ static enum resp_result parse_number(struct resp_parser *p, const uint8_t *data,
 }
 
 /* Words of a line, separated by spaces. */
-static enum resp_result parse_line(struct resp_parser *p, const uint8_t *data, uint64_t size,
-                                   const struct resp_limits *limits, const char **why)
+static enum resp_result parse_inline_words(struct resp_parser *p, const uint8_t *data,
+                                           uint64_t size, const struct resp_limits *limits,
+                                           const char **why)
 {
     const uint8_t *end = memchr(data, '\n', size);
     const uint64_t most = limits->bytes < LINE_BYTES_MAX ? limits->bytes : LINE_BYTES_MAX;
@@ -81,8 +82,8 @@ static enum resp_result parse_line(struct resp_parser *p, const uint8_t *data, u
     return RESP_COMPLETE;
 }
 
-static enum resp_result parse_word(struct resp_parser *p, const uint8_t *data, uint64_t size,
-                                   const struct resp_limits *limits, const char **why)
+static enum resp_result parse_bulk_word(struct resp_parser *p, const uint8_t *data, uint64_t size,
+                                        const struct resp_limits *limits, const char **why)
 {
     const uint64_t begin = p->at;
     int64_t length = 0;
@@ -107,8 +108,8 @@ static enum resp_result parse_word(struct resp_parser *p, const uint8_t *data, u
     return RESP_COMPLETE;
 }
 
-/* The usual words, of at most 99 bytes, as far as they are there and memory is; parse_word is for
- * all others, and for what is no word. */
+/* The usual words, of at most 99 bytes, as far as they are there and memory is; parse_bulk_word is
+ * for all others, and for what is no word. */
 static void parse_short_words(struct resp_parser *p, const uint8_t *data, uint64_t size,
                               const struct resp_limits *limits)
 {
@@ -137,7 +138,7 @@ enum resp_result resp_parse(struct resp_parser *p, const uint8_t *data, uint64_t
 {
     assert(p->at <= size && limits->bytes >= NUMBER_LINE_MAX);
     if (size == 0) return RESP_PARTIAL;
-    if (data[0] != '*') return parse_line(p, data, size, limits, why);
+    if (data[0] != '*') return parse_inline_words(p, data, size, limits, why);
     if (!p->in_array) {
         int64_t count = 0;
         *why = bad_count;
@@ -150,7 +151,7 @@ enum resp_result resp_parse(struct resp_parser *p, const uint8_t *data, uint64_t
     enum resp_result result = RESP_COMPLETE;
     while (p->count < p->expected && result == RESP_COMPLETE) {
         parse_short_words(p, data, size, limits);
-        if (p->count < p->expected) result = parse_word(p, data, size, limits, why);
+        if (p->count < p->expected) result = parse_bulk_word(p, data, size, limits, why);
     }
     assert(result != RESP_COMPLETE || (p->at <= size && p->count == p->expected));
     return result;
@@ -169,24 +170,24 @@ void resp_parser_fini(struct resp_parser *p)
 
 /* ---- Replies */
 
-static void append(struct resp_reply *r, const void *data, uint64_t size)
+static void append_to_reply(struct resp_reply *r, const void *data, uint64_t size)
 {
     r->failed = r->failed || !buffer_append(&r->out, data, size);
 }
 
-static void append_head(struct resp_reply *r, char type, int64_t number)
+static void append_reply_head(struct resp_reply *r, char type, int64_t number)
 {
     char head[1 + TEXT_NUMBER_MAX + 2] = {type};
     const size_t size = 1 + text_format_i64(head + 1, number);
     memcpy(head + size, "\r\n", 2);
-    append(r, head, size + 2);
+    append_to_reply(r, head, size + 2);
 }
 
 void resp_status(struct resp_reply *r, const char *text)
 {
-    append(r, "+", 1);
-    append(r, text, strlen(text));
-    append(r, "\r\n", 2);
+    append_to_reply(r, "+", 1);
+    append_to_reply(r, text, strlen(text));
+    append_to_reply(r, "\r\n", 2);
 }
 
 void resp_error(struct resp_reply *r, const char *format, ...)
@@ -198,14 +199,14 @@ void resp_error(struct resp_reply *r, const char *format, ...)
     va_end(arguments);
     for (char *c = text; *c != '\0'; c++)
         if (*c == '\r' || *c == '\n') *c = ' ';
-    append(r, "-", 1);
-    append(r, text, strlen(text));
-    append(r, "\r\n", 2);
+    append_to_reply(r, "-", 1);
+    append_to_reply(r, text, strlen(text));
+    append_to_reply(r, "\r\n", 2);
 }
 
 void resp_number(struct resp_reply *r, int64_t number)
 {
-    append_head(r, ':', number);
+    append_reply_head(r, ':', number);
 }
 
 void resp_bools(struct resp_reply *r, const uint8_t *yes, uint32_t count)
@@ -223,9 +224,9 @@ void resp_bools(struct resp_reply *r, const uint8_t *yes, uint32_t count)
 
 void resp_bulk(struct resp_reply *r, const void *data, uint64_t size)
 {
-    append_head(r, '$', (int64_t)size);
-    append(r, data, size);
-    append(r, "\r\n", 2);
+    append_reply_head(r, '$', (int64_t)size);
+    append_to_reply(r, data, size);
+    append_to_reply(r, "\r\n", 2);
 }
 
 void resp_text(struct resp_reply *r, const char *text)
@@ -236,22 +237,23 @@ void resp_text(struct resp_reply *r, const char *text)
 void resp_null(struct resp_reply *r)
 {
     if (r->version == 3)
-        append(r, "_\r\n", 3);
+        append_to_reply(r, "_\r\n", 3);
     else
-        append(r, "$-1\r\n", 5);
+        append_to_reply(r, "$-1\r\n", 5);
 }
 
 void resp_array(struct resp_reply *r, uint64_t count)
 {
-    append_head(r, '*', (int64_t)count);
+    append_reply_head(r, '*', (int64_t)count);
 }
 
 void resp_set(struct resp_reply *r, uint64_t count)
 {
-    append_head(r, r->version == 3 ? '~' : '*', (int64_t)count);
+    append_reply_head(r, r->version == 3 ? '~' : '*', (int64_t)count);
 }
 
 void resp_map(struct resp_reply *r, uint64_t pairs)
 {
-    append_head(r, r->version == 3 ? '%' : '*', (int64_t)(r->version == 3 ? pairs : 2 * pairs));
+    append_reply_head(r, r->version == 3 ? '%' : '*',
+                      (int64_t)(r->version == 3 ? pairs : 2 * pairs));
 }

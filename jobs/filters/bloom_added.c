@@ -87,7 +87,7 @@ static int emit_added_rows(struct glint_task *task, void *state, const struct gl
 {
     struct added_rows_state *s = state;
     struct bloom_rows rows;
-    int r = bloom_input_rows(&s->input, task, in, &rows);
+    int r = bloom_input_parse_rows(&s->input, task, in, &rows);
     if (r != 0 || rows.rows == 0) return r;
     assert(rows.rows <= FIELDS_ROWS_MAX && s->set.k <= BLOOM_K_MAX);
     if (s->set.wide)
@@ -166,7 +166,7 @@ static int collect_added_rows(void *arg, const struct glint_record *record)
 }
 
 /* Turns numbers of rows into the offsets of their ends in the broadcast; returns its size. */
-static uint64_t place_added_rows(struct added_rows *a)
+static uint64_t set_ends_of_added_rows(struct added_rows *a)
 {
     uint64_t end = (a->sizes->count + 1) * sizeof *a->first;
     for (uint32_t f = 0; f < a->sizes->count; f++) {
@@ -179,7 +179,7 @@ static uint64_t place_added_rows(struct added_rows *a)
 
 static struct glint_broadcast *broadcast_added_rows(struct added_rows *a)
 {
-    const uint64_t size = place_added_rows(a), row = a->row_bytes;
+    const uint64_t size = set_ends_of_added_rows(a), row = a->row_bytes;
     uint8_t *out = glint_alloc(a->g, size);
     if (out == NULL) return NULL;
     memcpy(out, a->first, (a->sizes->count + 1) * sizeof *a->first);
@@ -200,7 +200,7 @@ static struct glint_broadcast *broadcast_added_rows(struct added_rows *a)
     return glint_broadcast(a->g, out, size);
 }
 
-bool bloom_are_few_rows(const struct glint_rdd *lines, const struct sizes *s, bool remove)
+bool bloom_can_broadcast_rows(const struct glint_rdd *lines, const struct sizes *s, bool remove)
 {
     const uint64_t row = FILTER_NUMBER_BYTES + bytes_of_added_row(s, remove);
     return glint_input_bytes(lines) / ROW_BYTES_MIN <=
@@ -283,8 +283,9 @@ static int set_absent_id_error(struct glint_task *task, const struct add_rows_st
 
 /* Adds the rows to the counters, or removes them. A filter with fewer hashes than others has more
  * indexes than it uses. */
-static int count_rows(struct glint_task *task, const struct add_rows_state *s, uint32_t number,
-                      struct bloom_filter *filter, struct glint_slice rows)
+static int add_or_remove_row_counts(struct glint_task *task, const struct add_rows_state *s,
+                                    uint32_t number, struct bloom_filter *filter,
+                                    struct glint_slice rows)
 {
     const bool wide = bloom_indexes_are_wide(&filter->params);
     const uint64_t shown = s->row_bytes - (s->remove != 0 ? SHOWN_BYTES : 0);
@@ -321,8 +322,9 @@ static int set_added_bits(struct glint_task *task, const struct add_rows_state *
         return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "the broadcast rows are invalid");
     if (range[0] == range[1]) return 0;
     if (filter->params.layout == BLOOM_COUNTING)
-        return count_rows(task, s, number, filter,
-                          (struct glint_slice){s->added.data + range[0], range[1] - range[0]});
+        return add_or_remove_row_counts(
+            task, s, number, filter,
+            (struct glint_slice){s->added.data + range[0], range[1] - range[0]});
     const enum bloom_result result = bloom_set_borrow(&set, &filter->params, 1, filter->bits);
     if (result != BLOOM_OK)
         return glint_fail(task, GLINT_E_NO_MEMORY, NULL, "%s", bloom_strerror(result));

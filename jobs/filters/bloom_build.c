@@ -85,7 +85,7 @@ static enum build_strategy cheapest_strategy(const struct estimate *e, uint64_t 
 }
 
 /* Reads --strategy, which may leave the choice open. */
-static int strategy_option(struct build_plan *p)
+static int read_build_strategy(struct build_plan *p)
 {
     const char *name = glint_job_option(p->args, "strategy");
     p->chosen = strcmp(name, "auto") == 0;
@@ -416,7 +416,7 @@ static int read_filters_options(struct build_plan *p)
 }
 
 /* Filters say it themselves. */
-static int choose_id_type(struct build_plan *p)
+static int choose_id_type_of_build(struct build_plan *p)
 {
     if (p->filters != NULL) return 0;
     int r = sizes_id_type_from_options(p->g, p->args, p->paths[0], &p->fields, &p->sizing);
@@ -425,10 +425,11 @@ static int choose_id_type(struct build_plan *p)
     return r;
 }
 
-/* Reads P and COUNTS, PARAMS, or the sizes of filters. Returns as sizes_read. */
+/* Reads P and COUNTS, PARAMS, or the sizes of filters. Returns as sizes_read_from_source. */
 static int read_build_sizes(struct build_plan *p)
 {
-    if (p->filters == NULL) return sizes_read(p->g, &p->source, &p->fields, &p->sizing, &p->sizes);
+    if (p->filters == NULL)
+        return sizes_read_from_source(p->g, &p->source, &p->fields, &p->sizing, &p->sizes);
     int r = read_filters_sizes(p);
     if (r == 0 && bloom_is_static(p->sizes.params[0].layout))
         return glint_abort(p->g, GLINT_E_FILTER_MISMATCH,
@@ -451,10 +452,11 @@ static int read_build_arguments(struct build_plan *p)
     if (read_exact_options(p) != 0 || read_filters_options(p) != 0) return glint_error(p->g)->code;
     if (p->filters != NULL) return 0;
     if (p->universe == NULL &&
-        sizes_arguments(p->g, p->args, 4,
-                        "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
-                        "OUTPUT",
-                        &p->source, p->paths) != 0)
+        sizes_read_arguments(
+            p->g, p->args, 4,
+            "bloom-build P INPUT COUNTS OUTPUT, or bloom-build --params PARAMS INPUT "
+            "OUTPUT",
+            &p->source, p->paths) != 0)
         return glint_error(p->g)->code;
     return choose_filter_sizing(p, &p->sizing);
 }
@@ -462,7 +464,7 @@ static int read_build_arguments(struct build_plan *p)
 static int read_universe_fields(struct build_plan *p)
 {
     if (p->universe == NULL) return 0;
-    int r = fields_options(p->g, p->args, p->universe, &p->other);
+    int r = fields_read_options(p->g, p->args, p->universe, &p->other);
     p->other.id_type = p->fields.id_type;
     p->other.id_width = p->fields.id_width;
     return r;
@@ -471,8 +473,9 @@ static int read_universe_fields(struct build_plan *p)
 static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
 {
     struct build_plan p = {.g = g, .args = args};
-    if (read_build_arguments(&p) != 0 || fields_options(g, args, p.paths[0], &p.fields) != 0 ||
-        strategy_option(&p) != 0 || choose_id_type(&p) != 0 || read_universe_fields(&p) != 0)
+    if (read_build_arguments(&p) != 0 || fields_read_options(g, args, p.paths[0], &p.fields) != 0 ||
+        read_build_strategy(&p) != 0 || choose_id_type_of_build(&p) != 0 ||
+        read_universe_fields(&p) != 0)
         return glint_error(g)->code;
     read_coding_option(&p, glint_job_option(args, "coding"));
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);

@@ -122,8 +122,8 @@ static int drop_rows_with_bad_ids(struct bloom_input *in, struct glint_task *tas
     return 0;
 }
 
-int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
-                     const struct glint_batch *lines, struct bloom_rows *out)
+int bloom_input_parse_rows(struct bloom_input *in, struct glint_task *task,
+                           const struct glint_batch *lines, struct bloom_rows *out)
 {
     struct fields *f = &in->fields;
     int r = fields_parse(f, task, lines);
@@ -149,8 +149,9 @@ static void keep_rows_with_filter(struct bloom_input *in, struct glint_task *tas
     f->rows = kept;
 }
 
-int bloom_input_known_rows(struct bloom_input *in, struct glint_task *task,
-                           const struct glint_batch *lines, int no_filter, struct bloom_rows *out)
+int bloom_input_parse_known_rows(struct bloom_input *in, struct glint_task *task,
+                                 const struct glint_batch *lines, int no_filter,
+                                 struct bloom_rows *out)
 {
     struct fields *f = &in->fields;
     int r = fields_parse(f, task, lines);

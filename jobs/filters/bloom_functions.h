@@ -52,11 +52,12 @@ struct bloom_input {
 };
 int bloom_input_open(struct glint_task *task, struct bloom_input *in);
 /* Returns 0 or a code; *out borrows from `in` and the batch. */
-int bloom_input_rows(struct bloom_input *in, struct glint_task *task,
-                     const struct glint_batch *lines, struct bloom_rows *out);
+int bloom_input_parse_rows(struct bloom_input *in, struct glint_task *task,
+                           const struct glint_batch *lines, struct bloom_rows *out);
 /* The same, but rows whose key has no filter are dropped and counted. */
-int bloom_input_known_rows(struct bloom_input *in, struct glint_task *task,
-                           const struct glint_batch *lines, int no_filter, struct bloom_rows *out);
+int bloom_input_parse_known_rows(struct bloom_input *in, struct glint_task *task,
+                                 const struct glint_batch *lines, int no_filter,
+                                 struct bloom_rows *out);
 /* The number of a key that must have a filter. Returns 0 or a code. */
 int bloom_input_key_number(const struct sizes *sizes, struct glint_task *task,
                            const union glint_value *key, uint32_t *out);

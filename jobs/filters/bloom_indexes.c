@@ -118,7 +118,7 @@ static int emit_bloom_indexes(struct glint_task *task, void *state, const struct
 {
     struct indexes_state *s = state;
     struct bloom_rows rows;
-    int r = bloom_input_rows(&s->input, task, in, &rows);
+    int r = bloom_input_parse_rows(&s->input, task, in, &rows);
     if (r != 0) return r;
     if (s->set.wide)
         bloom_hash_rows_to_indexes_wide(&s->set, &rows, s->indexes);

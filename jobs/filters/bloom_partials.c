@@ -36,7 +36,7 @@ static int partial_filters_add_rows(struct glint_task *task, void *state,
     (void)out;
     struct partial_state *s = state;
     struct bloom_rows rows;
-    int r = bloom_input_rows(&s->input, task, in, &rows);
+    int r = bloom_input_parse_rows(&s->input, task, in, &rows);
     if (r != 0) return r;
     assert(rows.rows <= in->rows);
     bloom_adder_add_rows(&s->adder, &rows);
@@ -66,8 +66,9 @@ static bool is_filter_empty(const struct bloom_filter *filter)
 
 /* The filters that rows were added to; numbers are in the order of keys. Returns NULL with the
  * error set. */
-static struct place *filled_filter_places(struct glint_task *task, const struct partial_state *s,
-                                          uint32_t *out_count)
+static struct place *list_places_of_filled_filters(struct glint_task *task,
+                                                   const struct partial_state *s,
+                                                   uint32_t *out_count)
 {
     const struct sizes *sizes = &s->input.sizes;
     const enum glint_type type = sizes->text ? GLINT_TEXT : GLINT_I64;
@@ -89,7 +90,7 @@ static int partial_filters_emit(struct glint_task *task, void *state, struct gli
     struct partial_state *s = state;
     uint32_t count;
     bloom_adder_flush(&s->adder);
-    const struct place *places = filled_filter_places(task, s, &count);
+    const struct place *places = list_places_of_filled_filters(task, s, &count);
     if (places == NULL) return GLINT_E_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t f = places[i].number;

@@ -100,8 +100,8 @@ static struct glint_rdd *partial_filters_pipeline(struct glint_rdd *lines, const
     return glint_map_values(merged, &bloom_seal, args);
 }
 
-static struct glint_args *bloom_args(struct glint_rdd *lines, const struct sizes *s,
-                                     const struct fields *f)
+static struct glint_args *make_filter_function_args(struct glint_rdd *lines, const struct sizes *s,
+                                                    const struct fields *f)
 {
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, f);
@@ -113,7 +113,7 @@ struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
                                  enum bloom_method method, const struct fields *f)
 {
     if (lines == NULL) return NULL;
-    struct glint_args *args = bloom_args(lines, s, f);
+    struct glint_args *args = make_filter_function_args(lines, s, f);
     glint_args_i64(args, "method", method);
     glint_args_i64(args, "strict", false);
     glint_args_i64(args, "remove", false);
@@ -123,9 +123,9 @@ struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
 
 /* Of few rows the hashes fit, and the filters are changed in place; else partial filters must fit.
  */
-static struct glint_rdd *changed_filters(struct glint_rdd *lines, struct glint_rdd *filters,
-                                         const struct sizes *s, struct glint_args *args,
-                                         bool remove, bool few)
+static struct glint_rdd *change_filters_rdd(struct glint_rdd *lines, struct glint_rdd *filters,
+                                            const struct sizes *s, struct glint_args *args,
+                                            bool remove, bool few)
 {
     struct glint_rdd *split = glint_with_split_bytes(lines, bloom_split_bytes(s));
     const struct glint_function *fill = s->text ? &bloom_text_partials : &bloom_rating_partials;
@@ -135,7 +135,8 @@ static struct glint_rdd *changed_filters(struct glint_rdd *lines, struct glint_r
     /* Few rows have one partition, but with --partitions, which only the shuffle gives. */
     struct glint_rdd *alone = glint_reduce_by_key(rows, combine_function(s), NULL);
     const bool fits = partials_memory(s) <= glint_slot_memory(glint_context(lines));
-    if (few && bloom_are_few_rows(split, s, remove) && (!fits || glint_partitions(alone) == 1))
+    if (few && bloom_can_broadcast_rows(split, s, remove) &&
+        (!fits || glint_partitions(alone) == 1))
         return bloom_add_few_rows(lines, filters, s, args, remove);
     if (bloom_check_memory(glint_context(lines), s) != 0) return NULL;
     return glint_map_values(merged, &bloom_seal, args);
@@ -145,19 +146,19 @@ struct glint_rdd *bloom_remove_pipeline(struct glint_rdd *lines, struct glint_rd
                                         const struct sizes *s, const struct fields *f)
 {
     if (lines == NULL || filters == NULL) return NULL;
-    struct glint_args *args = bloom_args(lines, s, f);
+    struct glint_args *args = make_filter_function_args(lines, s, f);
     glint_args_i64(args, "strict", false);
     glint_args_i64(args, "remove", true);
-    return changed_filters(lines, filters, s, args, true, true);
+    return change_filters_rdd(lines, filters, s, args, true, true);
 }
 
 struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *filters,
                                      const struct sizes *s, const struct fields *f, bool strict)
 {
     if (lines == NULL || filters == NULL) return NULL;
-    struct glint_args *args = bloom_args(lines, s, f);
+    struct glint_args *args = make_filter_function_args(lines, s, f);
     glint_args_i64(args, "strict", strict);
     glint_args_i64(args, "remove", false);
-    return changed_filters(lines, filters, s, args, false,
-                           glint_input_bytes(lines) <= s->bits_bytes / FEW_FACTOR);
+    return change_filters_rdd(lines, filters, s, args, false,
+                              glint_input_bytes(lines) <= s->bits_bytes / FEW_FACTOR);
 }

@@ -43,7 +43,7 @@ struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *
 struct glint_rdd *bloom_add_few_rows(struct glint_rdd *lines, struct glint_rdd *filters,
                                      const struct sizes *s, struct glint_args *args, bool remove);
 /* Whether hashes of all rows, if they are uncompressed text, fit half of a slot's memory. */
-bool bloom_are_few_rows(const struct glint_rdd *lines, const struct sizes *s, bool remove);
+bool bloom_can_broadcast_rows(const struct glint_rdd *lines, const struct sizes *s, bool remove);
 /* The filters, of the layout counting, without the rows. A row that is not in its filter fails the
  * job with FILTER_MISMATCH. */
 struct glint_rdd *bloom_remove_pipeline(struct glint_rdd *lines, struct glint_rdd *filters,

@@ -66,8 +66,8 @@ static int decode_tally_rate(struct glint_task *task, const struct glint_record 
 }
 
 /* KEY TAB (hits, rows, rate) */
-static int report_java(struct glint_task *task, void *state, const struct glint_record *in,
-                       struct glint_emitter *out)
+static int emit_report_as_java_tuple(struct glint_task *task, void *state,
+                                     const struct glint_record *in, struct glint_emitter *out)
 {
     struct bloom_tally t;
     char rate[TEXT_NUMBER_MAX], text[128];
@@ -130,6 +130,6 @@ static int report_text_python(struct glint_task *task, void *state, const struct
 
 const struct glint_function bloom_report_functions[2][2] = {
     {REPORT_FUNCTION("bloom.report_rating_python", GLINT_I64, GLINT_NONE, report_rating_python),
-     REPORT_FUNCTION("bloom.report_rating_java", GLINT_I64, GLINT_SAME, report_java)},
+     REPORT_FUNCTION("bloom.report_rating_java", GLINT_I64, GLINT_SAME, emit_report_as_java_tuple)},
     {REPORT_FUNCTION("bloom.report_text_python", GLINT_TEXT, GLINT_NONE, report_text_python),
-     REPORT_FUNCTION("bloom.report_text_java", GLINT_TEXT, GLINT_SAME, report_java)}};
+     REPORT_FUNCTION("bloom.report_text_java", GLINT_TEXT, GLINT_SAME, emit_report_as_java_tuple)}};

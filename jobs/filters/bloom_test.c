@@ -329,7 +329,7 @@ static int bloom_test_rows(struct glint_task *task, void *state, const struct gl
     (void)out;
     struct test_state *s = state;
     struct bloom_rows rows;
-    int r = bloom_input_known_rows(&s->input, task, in, s->no_filter, &rows);
+    int r = bloom_input_parse_known_rows(&s->input, task, in, s->no_filter, &rows);
     if (r != 0) return r;
     bloom_set_contains_rows(&s->set, &rows, s->hit);
     assert(rows.rows <= in->rows);
@@ -417,8 +417,8 @@ static int set_filter_loader_error(const struct filter_loader *c, enum glint_cod
 }
 
 /* The sizing that filters of this scheme, layout and seeds were built with. */
-static int sizing_of_params(const struct filter_loader *c, const struct bloom_params *kind,
-                            struct bloom_sizing *out)
+static int find_sizing_of_built_filter(const struct filter_loader *c,
+                                       const struct bloom_params *kind, struct bloom_sizing *out)
 {
     uint8_t seeds[BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES] = {0};
     enum bloom_result result = BLOOM_OK;
@@ -439,7 +439,8 @@ static int size_filters_of_keys(struct filter_loader *c, const struct bloom_para
     struct sizes *s = c->sizes;
     struct bloom_sizing sizing;
     assert(!c->started && s->count > 0);
-    if (sizing_of_params(c, kind, &sizing) != 0 || sizes_compute_params(c->g, s, &sizing) != 0)
+    if (find_sizing_of_built_filter(c, kind, &sizing) != 0 ||
+        sizes_compute_params(c->g, s, &sizing) != 0)
         return glint_error(c->g)->code;
     memset(s->present, 0, s->count);
     c->started = true;
@@ -457,7 +458,7 @@ static int allocate_filter_blob(struct filter_loader *c)
 }
 
 /* Prepares for the filters, when the first one has said what they are. */
-static int begin_filters(struct filter_loader *c)
+static int allocate_filters_memory(struct filter_loader *c)
 {
     const uint64_t size = sizeof *c->kept * c->sizes->count;
     if (!bloom_is_static(c->sizes->params[0].layout)) return allocate_filter_blob(c);
@@ -490,7 +491,7 @@ static int keep_static_bits(struct filter_loader *c, uint32_t number,
 /* Makes the blob of the filters of a static layout. A key without one has a byte, which is not
  * read.
  */
-static int put_kept_bits(struct filter_loader *c)
+static int copy_kept_bits_to_blob(struct filter_loader *c)
 {
     struct sizes *s = c->sizes;
     for (uint32_t i = 0; i < s->count; i++)
@@ -513,7 +514,7 @@ static int find_and_check_filter(struct filter_loader *c, const struct glint_rec
 {
     struct sizes *s = c->sizes;
     char what[256];
-    *out_number = sizes_find_any(s, &record->key);
+    *out_number = sizes_find_key(s, &record->key);
     if (*out_number == SIZES_NONE)
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
                                        bloom_no_such_key_text(c->source->params));
@@ -536,7 +537,8 @@ static int collect_filter(struct filter_loader *c, const struct glint_record *re
     if (c->heads.count > 0)
         return set_filter_loader_error(c, GLINT_E_FILTER_MISMATCH, key,
                                        "it is whole, but other filters are in segments");
-    if (!c->started && (size_filters_of_keys(c, &filter.params) != 0 || begin_filters(c) != 0))
+    if (!c->started &&
+        (size_filters_of_keys(c, &filter.params) != 0 || allocate_filters_memory(c) != 0))
         return glint_error(c->g)->code;
     int r = find_and_check_filter(c, record, key, &filter.params, &number);
     if (r != 0) return r;
@@ -591,7 +593,7 @@ static int collect_filters_and_heads(struct filter_loader *c, struct glint_rdd *
     if (r == 0 && !c->started &&
         size_filters_of_keys(c, &widest) == 0) /* no filters: no row has one */
         r = allocate_filter_blob(c);
-    if (r == 0 && c->kept != NULL) r = put_kept_bits(c);
+    if (r == 0 && c->kept != NULL) r = copy_kept_bits_to_blob(c);
     if (r == 0 && c->heads.count > 0) r = segments_heads_check(c->g, &c->heads, c->sizes, c->path);
     if (r == 0 && c->heads.count > 0)
         r = segments_check_memory(c->g, c->sizes, segments_heads_log2(&c->heads));
@@ -619,7 +621,7 @@ static struct glint_rdd *test_by_broadcast(struct filter_loader *c, struct glint
 enum test_strategy { TEST_AUTO, TEST_BROADCAST, TEST_IDS, TEST_STRATEGIES };
 static const char *const strategy_names[TEST_STRATEGIES] = {"auto", "broadcast", "ids"};
 
-static enum test_strategy strategy_option(const struct glint_job_args *args)
+static enum test_strategy read_test_strategy(const struct glint_job_args *args)
 {
     const char *name = glint_job_option(args, "strategy");
     enum test_strategy strategy = TEST_AUTO;
@@ -650,7 +652,7 @@ static int first_filter_sizing(const struct filter_loader *c, struct glint_rdd *
     else if (result != BLOOM_OK)
         r = glint_abort(c->g, GLINT_E_FILTER_INVALID, "use the output of bloom-build", "%s: %s",
                         c->path, bloom_strerror(result));
-    if (r == 0) r = sizing_of_params(c, &filter.params, out_sizing);
+    if (r == 0) r = find_sizing_of_built_filter(c, &filter.params, out_sizing);
     glint_rows_free(&rows);
     return r;
 }
@@ -691,7 +693,8 @@ static int test_rows_and_report(struct filter_loader *c, enum test_strategy stra
     struct glint_rdd *lines = fields_text_file(c->g, input, fields);
     bool java = false;
     int r = SIZES_TOO_MANY;
-    if (strategy != TEST_IDS) r = sizes_read(c->g, c->source, fields, &sizing, c->sizes);
+    if (strategy != TEST_IDS)
+        r = sizes_read_from_source(c->g, c->source, fields, &sizing, c->sizes);
     if (r == SIZES_TOO_MANY && strategy == TEST_BROADCAST)
         r = sizes_set_too_many_error(c->g, c->source, strategy_names[strategy]);
     if (r < 0) return r;
@@ -708,13 +711,14 @@ static int bloom_test_run(struct glint *g, const struct glint_job_args *args)
     const char *paths[3]; /* INPUT FILTERS OUTPUT */
     struct fields fields;
     struct sizes_source source;
-    const enum test_strategy strategy = strategy_option(args);
+    const enum test_strategy strategy = read_test_strategy(args);
     struct sizes sizes = {.count = 0};
-    if (sizes_arguments(g, args, 5,
-                        "bloom-test P INPUT FILTERS COUNTS OUTPUT, or bloom-test --params PARAMS "
-                        "INPUT FILTERS OUTPUT",
-                        &source, paths) != 0 ||
-        fields_options(g, args, paths[0], &fields) != 0)
+    if (sizes_read_arguments(
+            g, args, 5,
+            "bloom-test P INPUT FILTERS COUNTS OUTPUT, or bloom-test --params PARAMS "
+            "INPUT FILTERS OUTPUT",
+            &source, paths) != 0 ||
+        fields_read_options(g, args, paths[0], &fields) != 0)
         return glint_error(g)->code;
     struct filter_loader c = {.g = g,
                               .path = paths[1],

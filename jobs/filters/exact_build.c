@@ -71,7 +71,7 @@ static uint32_t entry_bytes(const struct hashes_state *s, uint32_t id_size)
 }
 
 /* Hashes the rows, and sums the bytes of each shard's list; returns how many shards have any. */
-static uint32_t hash_rows(struct hashes_state *s, const struct bloom_rows *rows)
+static uint32_t hash_rows_to_shard_lists(struct hashes_state *s, const struct bloom_rows *rows)
 {
     const struct bloom_params *params = s->input.sizes.params;
     uint32_t lists = 0;
@@ -90,7 +90,7 @@ static uint32_t hash_rows(struct hashes_state *s, const struct bloom_rows *rows)
     return lists;
 }
 
-static void put_entry(struct hashes_state *s, const struct bloom_rows *rows, uint32_t row)
+static void write_hash_entry(struct hashes_state *s, const struct bloom_rows *rows, uint32_t row)
 {
     const uint32_t size = rows->end[row] - rows->start[row], bytes = entry_bytes(s, size);
     uint8_t *at = s->lists + s->cursor[s->shard[row]];
@@ -108,10 +108,11 @@ static int emit_exact_hashes(struct glint_task *task, void *state, const struct 
 {
     struct hashes_state *s = state;
     struct bloom_rows rows;
-    int r = s->members != 0 ? bloom_input_rows(&s->input, task, in, &rows)
-                            : bloom_input_known_rows(&s->input, task, in, s->no_filter, &rows);
+    int r = s->members != 0
+                ? bloom_input_parse_rows(&s->input, task, in, &rows)
+                : bloom_input_parse_known_rows(&s->input, task, in, s->no_filter, &rows);
     if (r != 0) return r;
-    const uint32_t lists = hash_rows(s, &rows);
+    const uint32_t lists = hash_rows_to_shard_lists(s, &rows);
     uint32_t at = 0;
     for (uint32_t i = 0; i < lists; i++) {
         const uint64_t bytes = s->cursor[s->number[i]];
@@ -123,7 +124,7 @@ static int emit_exact_hashes(struct glint_task *task, void *state, const struct 
         s->end[i] = at;
     }
     assert(at <= sizeof s->lists);
-    for (uint32_t row = 0; row < rows.rows; row++) put_entry(s, &rows, row);
+    for (uint32_t row = 0; row < rows.rows; row++) write_hash_entry(s, &rows, row);
     for (uint32_t i = 0; i < lists; i++) s->cursor[s->number[i]] = 0;
     glint_counter_add(task, s->shuffle_bytes, at);
     struct glint_batch batch = {.rows = lists,
@@ -169,7 +170,7 @@ struct solve_state {
 };
 
 /* Ids of a shard, whose number varies by its square root. */
-static uint64_t ids_room(uint64_t n)
+static uint64_t capacity_for_shard_ids(uint64_t n)
 {
     const uint64_t each = n / exact_shards(n) + 1;
     return each + 8 * (uint64_t)sqrt((double)each) + 64;
@@ -177,19 +178,20 @@ static uint64_t ids_room(uint64_t n)
 
 /* Bytes of a block with the fewest for members, those that solving needs anyway, and with those
  * that are enough for all ids to be members. */
-static uint64_t least_bytes(uint64_t room)
+static uint64_t least_bytes_of_solve_block(uint64_t room)
 {
     const uint64_t solve = exact_solve_bytes_max(room) + SHARD_RECORD_HEAD + PAIR_BYTES,
                    universe = PAIR_BYTES * room;
     return universe + (solve > universe + MEMBERS_MIN ? solve : universe + MEMBERS_MIN);
 }
-static uint64_t enough_bytes(uint64_t room)
+static uint64_t enough_bytes_of_solve_block(uint64_t room)
 {
-    return least_bytes(room) + (MEMBER_MAX + MEMBER_MAX / 4) * room;
+    return least_bytes_of_solve_block(room) + (MEMBER_MAX + MEMBER_MAX / 4) * room;
 }
 
 /* Says how much is enough, for COUNTS that are right. */
-static int set_room_error(struct glint_task *task, const struct solve_state *s, uint64_t room)
+static int set_solve_memory_error(struct glint_task *task, const struct solve_state *s,
+                                  uint64_t room)
 {
     char key[256], hint[256];
     const uint64_t n = s->numbers.sizes.params[s->key].n;
@@ -197,8 +199,9 @@ static int set_room_error(struct glint_task *task, const struct solve_state *s, 
     text_format(hint, sizeof hint, "%sraise --memory, so that each slot has %s%llu bytes",
                 room <= s->planned ? "" : "let COUNTS be the counts of --universe, or ",
                 room <= s->planned ? "" : "more than ",
-                (unsigned long long)(room <= s->planned ? enough_bytes(room)
-                                                        : s->taken + enough_bytes(room)));
+                (unsigned long long)(room <= s->planned
+                                         ? enough_bytes_of_solve_block(room)
+                                         : s->taken + enough_bytes_of_solve_block(room)));
     return glint_fail(task, GLINT_E_MEMORY_LIMIT, hint,
                       "a shard of the exact filter of key %s has %llu ids and %llu bytes of "
                       "members so far, COUNTS has %llu ids in %u shards, a slot has %lld bytes",
@@ -207,14 +210,15 @@ static int set_room_error(struct glint_task *task, const struct solve_state *s, 
 }
 
 /* Takes a block for so many ids, with what a slot has for members; what is there moves. */
-static int take_block(struct glint_task *task, struct solve_state *s, uint64_t room)
+static int allocate_solve_block(struct glint_task *task, struct solve_state *s, uint64_t room)
 {
-    const uint64_t left = (uint64_t)s->memory_max - s->taken, most = enough_bytes(room);
+    const uint64_t left = (uint64_t)s->memory_max - s->taken,
+                   most = enough_bytes_of_solve_block(room);
     const uint64_t bytes = most <= left ? most : left;
     assert(s->taken <= (uint64_t)s->memory_max && room >= s->count);
-    if (room > FUSE_IDS_MAX || least_bytes(room) > left ||
+    if (room > FUSE_IDS_MAX || least_bytes_of_solve_block(room) > left ||
         bytes - 2 * PAIR_BYTES * room <= s->members_used)
-        return set_room_error(task, s, room);
+        return set_solve_memory_error(task, s, room);
     struct id_hash *sort = glint_scratch(task, bytes);
     if (sort == NULL) return GLINT_E_NO_MEMORY;
     struct id_hash *universe = sort + room;
@@ -236,10 +240,10 @@ static int exact_solve_init(struct glint_task *task, void *state)
     int r = shard_numbers_open(task, &s->numbers);
     if (r == 0) r = glint_arg_i64(task, "memory", &s->memory_max);
     for (uint32_t i = 0; r == 0 && i < s->numbers.sizes.count; i++) {
-        const uint64_t more = ids_room(s->numbers.sizes.params[i].n);
+        const uint64_t more = capacity_for_shard_ids(s->numbers.sizes.params[i].n);
         if (more > s->planned) s->planned = more;
     }
-    return r == 0 ? take_block(task, s, s->planned) : r;
+    return r == 0 ? allocate_solve_block(task, s, s->planned) : r;
 }
 
 static int exact_solve_begin(struct glint_task *task, void *state, const union glint_value *key)
@@ -295,7 +299,7 @@ static int make_room_for_ids(struct glint_task *task, struct solve_state *s, uin
     const uint64_t most = s->room - s->room / 8;
     if (s->count <= most && more <= most - s->count) return 0;
     const uint64_t need = s->count + more, larger = s->room + s->room / 2;
-    return take_block(task, s, need > larger ? need : larger);
+    return allocate_solve_block(task, s, need > larger ? need : larger);
 }
 
 /* The bytes of the entry of a member, or 0 if it is invalid. */
@@ -343,15 +347,17 @@ static int make_room_for_members(struct glint_task *task, struct solve_state *s,
     int r = remove_equal_members(task, s);
     uint64_t most = s->members_room - s->members_room / 8;
     while (r == 0 && (s->members_used > most || bytes > most - s->members_used)) {
-        const bool all = s->members_room + 2 * PAIR_BYTES * s->room < enough_bytes(s->room);
-        r = all ? set_room_error(task, s, s->room) : take_block(task, s, s->room + s->room / 2);
+        const bool all =
+            s->members_room + 2 * PAIR_BYTES * s->room < enough_bytes_of_solve_block(s->room);
+        r = all ? set_solve_memory_error(task, s, s->room)
+                : allocate_solve_block(task, s, s->room + s->room / 2);
         most = s->members_room - s->members_room / 8;
     }
     return r;
 }
 
-static int append_list(struct glint_task *task, struct solve_state *s, bool members,
-                       struct glint_slice list)
+static int append_shard_list(struct glint_task *task, struct solve_state *s, bool members,
+                             struct glint_slice list)
 {
     if (list.size == 0 || (!members && list.size % PAIR_BYTES != 0))
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of hashes");
@@ -380,7 +386,7 @@ static int exact_solve_add_lists(struct glint_task *task, void *state,
         if (head / 2 > left.size - LIST_HEAD)
             return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid list of hashes");
         const struct glint_slice list = {left.data + LIST_HEAD, head / 2};
-        int r = append_list(task, s, head % 2 != 0, list);
+        int r = append_shard_list(task, s, head % 2 != 0, list);
         if (r != 0) return r;
         left.data += LIST_HEAD + list.size;
         left.size -= LIST_HEAD + list.size;
@@ -457,7 +463,7 @@ static int merge_equal_hashes(struct glint_task *task, struct solve_state *s)
 }
 
 /* Sorts the universe, and says which of its hashes are those of members. */
-static int classify_universe(struct glint_task *task, struct solve_state *s)
+static int mark_members_of_universe(struct glint_task *task, struct solve_state *s)
 {
     struct id_hash *ids = s->universe;
     sort_by_hash(ids, s->sort, s->count);
@@ -474,7 +480,7 @@ static int exact_solve_emit(struct glint_task *task, void *state, const union gl
                             struct glint_emitter *out)
 {
     struct solve_state *s = state;
-    int r = classify_universe(task, s);
+    int r = mark_members_of_universe(task, s);
     if (r != 0) return r;
     uint64_t members = 0;
     for (uint64_t i = 0; i < s->count; i++) members += s->member[i];
@@ -516,9 +522,10 @@ int exact_check_memory(struct glint *g, const struct sizes *sizes)
     uint64_t need = 0, enough = 0, shards = 0;
     char hint[128];
     for (uint32_t i = 0; i < sizes->count; i++) {
-        const uint64_t n = sizes->params[i].n, room = ids_room(n);
-        const uint64_t most = enough_bytes(room), filter = 2 * exact_planned_bytes(n);
-        if (least_bytes(room) > need) need = least_bytes(room);
+        const uint64_t n = sizes->params[i].n, room = capacity_for_shard_ids(n);
+        const uint64_t most = enough_bytes_of_solve_block(room),
+                       filter = 2 * exact_planned_bytes(n);
+        if (least_bytes_of_solve_block(room) > need) need = least_bytes_of_solve_block(room);
         if (most > enough) enough = most;
         if (filter > enough) enough = filter;
         shards += exact_shards(n);
@@ -540,8 +547,9 @@ int exact_check_memory(struct glint *g, const struct sizes *sizes)
                        (unsigned long long)need, (unsigned long long)have);
 }
 
-static struct glint_rdd *hashes_of(struct glint_rdd *lines, const struct fields *fields,
-                                   struct glint_broadcast *sizes, bool members)
+static struct glint_rdd *hash_lines_to_shards_rdd(struct glint_rdd *lines,
+                                                  const struct fields *fields,
+                                                  struct glint_broadcast *sizes, bool members)
 {
     if (lines == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(lines));
@@ -561,8 +569,9 @@ struct glint_rdd *exact_pipeline(struct glint_rdd *members, const struct fields 
     struct glint_args *args = glint_args(g);
     glint_args_broadcast(args, "sizes", broadcast);
     glint_args_i64(args, "memory", (int64_t)glint_slot_memory(g));
-    struct glint_rdd *hashes = glint_union(hashes_of(universe, other, broadcast, false),
-                                           hashes_of(members, fields, broadcast, true));
+    struct glint_rdd *hashes =
+        glint_union(hash_lines_to_shards_rdd(universe, other, broadcast, false),
+                    hash_lines_to_shards_rdd(members, fields, broadcast, true));
     struct glint_rdd *lists = glint_reduce_by_key(hashes, &bloom_extend, NULL);
     struct glint_rdd *solved = glint_map_values(lists, &exact_solve_shard, args);
     return shards_joined(solved, sizes->text, args);

@@ -60,7 +60,7 @@ static int emit_fuse_hashes(struct glint_task *task, void *state, const struct g
 {
     struct hashes_state *s = state;
     struct bloom_rows rows;
-    int r = bloom_input_rows(&s->input, task, in, &rows);
+    int r = bloom_input_parse_rows(&s->input, task, in, &rows);
     if (r != 0) return r;
     assert(rows.rows <= FIELDS_ROWS_MAX);
     const uint32_t lists = hash_rows_to_shards(s, &rows);
@@ -99,7 +99,7 @@ const struct glint_function fuse_hashes_of_rows = {.name = "bloom.fuse_hashes",
 /* ---- bloom.fuse_solve: the hashes of a shard -> its record (shards.h) */
 
 /* Room for the hashes of a shard, whose number varies by its square root. */
-static uint64_t shard_room(uint64_t n)
+static uint64_t capacity_for_shard_hashes(uint64_t n)
 {
     const uint64_t each = n / fuse_shards(n) + 1;
     return each + 8 * (uint64_t)sqrt((double)each) + 64;
@@ -140,7 +140,7 @@ static int make_room_for_hash(struct glint_task *task, struct solve_state *s)
         s->count = fuse_sort_unique(s->hashes, s->count, (uint64_t *)(void *)s->solve);
     if (s->count < s->room - s->room / 8) return 0;
     const enum bloom_layout layout = s->numbers.sizes.params[s->key].layout;
-    const uint64_t planned = shard_room(s->numbers.sizes.params[s->key].n);
+    const uint64_t planned = capacity_for_shard_hashes(s->numbers.sizes.params[s->key].n);
     const uint64_t more = planned > s->room ? planned : s->room + s->room / 2;
     uint64_t *hashes = more <= FUSE_IDS_MAX ? glint_scratch(task, HASH_BYTES * more) : NULL;
     uint8_t *solve = hashes != NULL ? glint_scratch(task, solve_bytes(layout, more)) : NULL;
@@ -215,7 +215,8 @@ int fuse_check_memory(struct glint *g, const struct sizes *sizes)
     uint64_t need = 0, shards = 0;
     for (uint32_t i = 0; i < sizes->count; i++) {
         const struct bloom_params *p = &sizes->params[i];
-        const uint64_t room = shard_room(p->n), filter = bloom_bytes(p->m) + bloom_bytes(p->m) / 64;
+        const uint64_t room = capacity_for_shard_hashes(p->n),
+                       filter = bloom_bytes(p->m) + bloom_bytes(p->m) / 64;
         const uint64_t solve = HASH_BYTES * room + solve_bytes(p->layout, room);
         need = need > solve ? need : solve;
         need = need > filter ? need : filter;

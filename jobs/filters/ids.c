@@ -129,7 +129,8 @@ int ids_group_set_size(struct glint_task *task, struct ids_group *group,
     if (result != BLOOM_OK) {
         char why[256];
         const char *hint;
-        sizes_limit_text(&group->sizing, line.m == 0 ? line.n : 0, result, why, sizeof why, &hint);
+        sizes_describe_limit(&group->sizing, line.m == 0 ? line.n : 0, result, why, sizeof why,
+                             &hint);
         return glint_fail(task, GLINT_E_FILTER_LIMIT, hint, "the filter of key %s, n = %llu: %s",
                           shown, (unsigned long long)line.n, why);
     }

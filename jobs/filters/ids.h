@@ -15,7 +15,7 @@
 
 /* Counter of the rows of a key beyond its count. */
 #define IDS_SURPLUS "rows over their count"
-/* Counter of filters for which sizes_higher_rate is not 0. */
+/* Counter of filters for which sizes_rate_above_planned is not 0. */
 #define IDS_HIGHER_RATE "filters with a higher rate"
 
 /* (key, filter as msgpack): a filter for each key that has rows. Returns NULL if `lines` is NULL.

@@ -62,7 +62,8 @@ static int ids_fill_add_id(struct glint_task *task, void *state, const struct gl
     if (wrong != NULL) return glint_bad_row(task, bytes, wrong);
     if (!group->filled) {
         r = ids_fill_first_id(task, group, &in->key);
-        glint_counter_add(task, s->higher_rate, sizes_higher_rate(&group->filter.params) > 0);
+        glint_counter_add(task, s->higher_rate,
+                          sizes_rate_above_planned(&group->filter.params) > 0);
     }
     if (r != 0) return r;
     bloom_add(&group->filter, bytes.data, bytes.size);

@@ -22,7 +22,7 @@ static int set_sizing_error(struct glint *g, const struct bloom_sizing *kind, co
 }
 
 /* Determines which of the three options sets the size of the filter. */
-static int choose_option(struct glint *g, const struct glint_job_args *args, const char **out)
+static int choose_size_option(struct glint *g, const struct glint_job_args *args, const char **out)
 {
     static const char *const ways[] = {"p", "bits-per-element", "m"};
     *out = NULL;
@@ -44,7 +44,7 @@ int one_filter_options(struct glint *g, const struct glint_job_args *args, struc
     struct bloom_sizing kind = {.seeded = false}; /* all fields are copied */
     const char *way;
     memset(out, 0, sizeof *out);
-    if (sizes_kind_from_options(g, args, &kind) != 0 || choose_option(g, args, &way) != 0)
+    if (sizes_kind_from_options(g, args, &kind) != 0 || choose_size_option(g, args, &way) != 0)
         return glint_error(g)->code;
     if (glint_job_option(args, "k") != NULL)
         out->k = (uint32_t)glint_job_i64(g, args, "k", 1, BLOOM_K_MAX);
@@ -69,8 +69,8 @@ int one_filter_options(struct glint *g, const struct glint_job_args *args, struc
     return set_sizing_error(g, &kind, way, value != NULL ? value : "", result);
 }
 
-int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const char *about,
-                     uint64_t *out)
+int one_filter_count_rows(struct glint_rdd *lines, const struct fields *fields, const char *about,
+                          uint64_t *out)
 {
     if (lines == NULL) return GLINT_E_PLAN_FUNCTION;
     struct glint *g = glint_context(lines);
@@ -141,7 +141,7 @@ int built_filter_make(struct glint_rdd *sample, const struct fields *fields, con
 {
     uint64_t n;
     *out = (struct built_filter){.bits_set = 0};
-    int r = one_filter_count(sample, fields, path, &n);
+    int r = one_filter_count_rows(sample, fields, path, &n);
     if (r == 0) r = one_filter_sizes(glint_context(sample), choice, n, &out->sizes);
     if (r != 0) return r;
     struct glint *g = glint_context(sample);

@@ -23,8 +23,8 @@ struct one_filter {
 int one_filter_options(struct glint *g, const struct glint_job_args *args, struct one_filter *out);
 /* Counts the lines that are valid for `fields`. Returns 0 or the context's code; COUNTS_INVALID if
  * there are none. `about` names them in errors. */
-int one_filter_count(struct glint_rdd *lines, const struct fields *fields, const char *about,
-                     uint64_t *out);
+int one_filter_count_rows(struct glint_rdd *lines, const struct fields *fields, const char *about,
+                          uint64_t *out);
 /* The sizes of a filter of n > 0 elements. Call sizes_fini afterwards in any case. Returns 0 or
  * FILTER_LIMIT. */
 int one_filter_sizes(struct glint *g, const struct one_filter *choice, uint64_t n,

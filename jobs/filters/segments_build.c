@@ -38,7 +38,7 @@ static int segment_lists_add_rows(struct glint_task *task, void *state,
 {
     struct lists_state *s = state;
     struct bloom_rows rows;
-    int r = bloom_input_rows(&s->input, task, in, &rows);
+    int r = bloom_input_parse_rows(&s->input, task, in, &rows);
     if (r != 0) return r;
     segments_lists_make(&s->lists, &rows, (struct glint_slice){NULL, 0}, false);
     for (uint32_t row = 0; row < rows.rows; row++) s->used[rows.filter[row]] = true;

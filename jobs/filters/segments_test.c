@@ -60,7 +60,7 @@ static int segment_probes_add_rows(struct glint_task *task, void *state,
     struct probes_state *s = state;
     struct bloom_rows rows;
     uint8_t head[HEAD_BYTES];
-    int r = bloom_input_known_rows(&s->input, task, in, s->no_filter, &rows);
+    int r = bloom_input_parse_known_rows(&s->input, task, in, s->no_filter, &rows);
     if (r != 0) return r;
     if (s->end - s->first < rows.rows)
         return glint_fail(task, GLINT_E_PLAN_LIMIT, "use a smaller --split-size",

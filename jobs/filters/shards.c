@@ -126,7 +126,7 @@ static int take_filter_memory(struct glint_task *task, struct join_state *s, uin
 }
 
 /* Sets the bytes for each shard; those that are there move. */
-static int set_stride(struct glint_task *task, struct join_state *s, uint64_t stride)
+static int set_bytes_per_shard(struct glint_task *task, struct join_state *s, uint64_t stride)
 {
     const uint64_t head = join_head_bytes(s), need = head + stride * s->shards;
     uint8_t *memory = s->memory;
@@ -153,10 +153,10 @@ static int shards_join_begin(struct glint_task *task, void *state, const union g
     s->shards = shards_of_filter(&s->params);
     s->entry = s->params.layout == BLOOM_EXACT ? EXACT_ENTRY : FUSE_ENTRY;
     memset(s->size, 0, sizeof s->size);
-    if (s->params.layout == BLOOM_EXACT) return set_stride(task, s, EXACT_HEAD);
+    if (s->params.layout == BLOOM_EXACT) return set_bytes_per_shard(task, s, EXACT_HEAD);
     const uint64_t each = s->params.n / s->shards + 1;
     const uint64_t most = s->shards == 1 ? each : each + 4 * (uint64_t)sqrt((double)each);
-    return set_stride(task, s, fuse_shard_bytes(s->params.layout, most));
+    return set_bytes_per_shard(task, s, fuse_shard_bytes(s->params.layout, most));
 }
 
 static bool is_shard_record_valid(const struct join_state *s, const uint64_t head[4],
@@ -181,7 +181,7 @@ static int shards_join_add_shards(struct glint_task *task, void *state,
         if (left.size >= SHARD_RECORD_HEAD) memcpy(head, left.data, sizeof head);
         if (!is_shard_record_valid(s, head, left))
             return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid shard");
-        int r = head[3] <= s->stride ? 0 : set_stride(task, s, head[3] + head[3] / 16);
+        int r = head[3] <= s->stride ? 0 : set_bytes_per_shard(task, s, head[3] + head[3] / 16);
         if (r != 0) return r;
         memcpy(s->memory + join_head_bytes(s) + head[0] * s->stride, left.data + SHARD_RECORD_HEAD,
                head[3]);

@@ -34,7 +34,7 @@ struct blob_head {
 static_assert(sizeof(struct blob_row) == 32 && sizeof(struct blob_head) == 40, "no padding");
 static_assert((int)BLOOM_SET_MAX < (int)SIZES_NONE, "a number never means none");
 
-static int compare_text(const void *a, const void *b)
+static int compare_text_keys(const void *a, const void *b)
 {
     const struct glint_slice *x = &((const union glint_value *)a)->bytes;
     const struct glint_slice *y = &((const union glint_value *)b)->bytes;
@@ -42,7 +42,7 @@ static int compare_text(const void *a, const void *b)
     return c != 0 ? c : (x->size > y->size) - (x->size < y->size);
 }
 
-static int compare_number(const void *a, const void *b)
+static int compare_number_keys(const void *a, const void *b)
 {
     int64_t x = ((const union glint_value *)a)->i64, y = ((const union glint_value *)b)->i64;
     return (x > y) - (x < y);
@@ -86,7 +86,7 @@ static uint32_t find_number_key(const struct sizes *s, int64_t key)
     if (key >= 0 && key < SIZES_DIRECT) return s->direct[key];
     union glint_value wanted = {.i64 = key};
     const union glint_value *found =
-        bsearch(&wanted, s->keys, s->count, sizeof *s->keys, compare_number);
+        bsearch(&wanted, s->keys, s->count, sizeof *s->keys, compare_number_keys);
     return found != NULL ? (uint32_t)(found - s->keys) : SIZES_NONE;
 }
 
@@ -96,16 +96,17 @@ uint32_t key_counts_find(const struct sizes *s, const union glint_value *key)
     return i != SIZES_NONE && s->present[i] ? i : SIZES_NONE;
 }
 
-uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key)
+uint32_t sizes_find_key(const struct sizes *s, const union glint_value *key)
 {
-    const union glint_value *found =
-        bsearch(key, s->keys, s->count, sizeof *s->keys, s->text ? compare_text : compare_number);
+    const union glint_value *found = bsearch(key, s->keys, s->count, sizeof *s->keys,
+                                             s->text ? compare_text_keys : compare_number_keys);
     return found != NULL ? (uint32_t)(found - s->keys) : SIZES_NONE;
 }
 
 /* Looks up keys of the direct table, which are usually all keys of a batch. Returns the number of
  * rows without a match. */
-static uint32_t find_direct_keys(const struct sizes *s, const struct fields *f, uint16_t *out)
+static uint32_t find_keys_in_direct_table(const struct sizes *s, const struct fields *f,
+                                          uint16_t *out)
 {
     uint32_t others = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
@@ -117,7 +118,7 @@ static uint32_t find_direct_keys(const struct sizes *s, const struct fields *f, 
 }
 
 /* Looks up keys below FIELDS_TABLE, such as ratings, if the processor can look up many at once. */
-static bool find_small_keys(const struct sizes *s, const struct fields *f, uint16_t *out)
+static bool find_keys_by_vector_table(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
     static_assert((int)FIELDS_TABLE <= (int)SIZES_DIRECT && SIZES_NONE == UINT16_MAX,
                   "the direct table is the first member: a kernel looks up in it");
@@ -127,8 +128,8 @@ static bool find_small_keys(const struct sizes *s, const struct fields *f, uint1
 
 uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out)
 {
-    if (!s->text && find_small_keys(s, f, out)) return 0;
-    if (!s->text && find_direct_keys(s, f, out) == 0) return 0;
+    if (!s->text && find_keys_by_vector_table(s, f, out)) return 0;
+    if (!s->text && find_keys_in_direct_table(s, f, out) == 0) return 0;
     uint32_t missing = 0;
     for (uint32_t row = 0; row < f->rows; row++) {
         union glint_value key;
@@ -184,7 +185,7 @@ int sizes_compute_params(struct glint *g, struct sizes *s, const struct bloom_si
             char key[256], why[256];
             const char *hint;
             sizes_key_text(s, i, key, sizeof key);
-            sizes_limit_text(sizing, s->own ? 0 : n, result, why, sizeof why, &hint);
+            sizes_describe_limit(sizing, s->own ? 0 : n, result, why, sizeof why, &hint);
             return glint_abort(g, GLINT_E_FILTER_LIMIT, hint, "the filter of key %s, n = %llu: %s",
                                key, (unsigned long long)n, why);
         }
@@ -195,8 +196,8 @@ int sizes_compute_params(struct glint *g, struct sizes *s, const struct bloom_si
     return 0;
 }
 
-void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_result result,
-                      char *out, size_t capacity, const char **out_hint)
+void sizes_describe_limit(const struct bloom_sizing *sizing, uint64_t n, enum bloom_result result,
+                          char *out, size_t capacity, const char **out_hint)
 {
     const struct bloom_params params = {.scheme = sizing->scheme,
                                         .layout = sizing->layout,
@@ -227,7 +228,7 @@ void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_
         *out_hint = "give the ids several keys: P does not change the size of this layout";
 }
 
-double sizes_higher_rate(const struct bloom_params *params)
+double sizes_rate_above_planned(const struct bloom_params *params)
 {
     double low, high;
     bloom_predict_rate(params, &low, &high);
@@ -240,7 +241,7 @@ void sizes_note_rates(struct glint *g, const struct sizes *s)
     uint32_t at = s->count;
     for (uint32_t i = 0; i < s->count; i++) {
         const double wanted = bloom_expected_rate(&s->params[i]);
-        const double high = sizes_higher_rate(&s->params[i]);
+        const double high = sizes_rate_above_planned(&s->params[i]);
         if (high <= worst * wanted) continue;
         worst = high / wanted;
         most = high, planned = wanted;

@@ -43,8 +43,9 @@ enum { SIZES_TOO_MANY = 1 };
 /* Driver: reads the lines of the source, also under explain, and sizes a filter per key. Returns 0,
  * or SIZES_TOO_MANY without an error, or COUNTS_INVALID, PARAMS_INVALID or FILTER_LIMIT. Call
  * sizes_fini afterwards in any case. */
-int sizes_read(struct glint *g, const struct sizes_source *source, const struct fields *fields,
-               const struct bloom_sizing *sizing, struct sizes *out);
+int sizes_read_from_source(struct glint *g, const struct sizes_source *source,
+                           const struct fields *fields, const struct bloom_sizing *sizing,
+                           struct sizes *out);
 /* Driver: sizes the same keys with another sizing. If the keys have their own M and K, only scheme,
  * layout and seeds change. Returns 0 or FILTER_LIMIT. */
 int sizes_compute_params(struct glint *g, struct sizes *s, const struct bloom_sizing *sizing);
@@ -58,7 +59,7 @@ uint32_t key_counts_find(const struct sizes *s, const union glint_value *key);
 /* Finds the numbers of the keys of all parsed rows. Returns how many have none. */
 uint32_t sizes_find_rows(const struct sizes *s, const struct fields *f, uint16_t *out);
 /* Driver: returns the key's number whether it is present or not, or SIZES_NONE. */
-uint32_t sizes_find_any(const struct sizes *s, const union glint_value *key);
+uint32_t sizes_find_key(const struct sizes *s, const union glint_value *key);
 /* The key as text, for messages, truncated to `capacity`. */
 void sizes_key_text(const struct sizes *s, uint32_t number, char *out, size_t capacity);
 
@@ -140,8 +141,8 @@ void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
 /* For jobs whose arguments begin with P and end with COUNTS OUTPUT, or omit both P and COUNTS and
  * have --params instead. `forms` shows both in a hint. *out_rest: the arguments between, followed
  * by OUTPUT. Returns 0 or the context's code. */
-int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t full,
-                    const char *forms, struct sizes_source *out, const char **out_rest);
+int sizes_read_arguments(struct glint *g, const struct glint_job_args *args, uint32_t full,
+                         const char *forms, struct sizes_source *out, const char **out_rest);
 #define SIZES_PARAMS_OPTION                                                                        \
     {                                                                                              \
         "params", "PARAMS", NULL,                                                                  \
@@ -151,11 +152,11 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
  * code. */
 int sizes_set_too_many_error(struct glint *g, const struct sizes_source *source, const char *name);
 /* Why the library rejects a filter of n ids; *out_hint: what to do (static). */
-void sizes_limit_text(const struct bloom_sizing *sizing, uint64_t n, enum bloom_result result,
-                      char *out, size_t capacity, const char **out_hint);
+void sizes_describe_limit(const struct bloom_sizing *sizing, uint64_t n, enum bloom_result result,
+                          char *out, size_t capacity, const char **out_hint);
 /* The rate that hashes of 32 bits may give the filter, if that is more than 5 % over the planned
  * one; else 0. */
-double sizes_higher_rate(const struct bloom_params *params);
+double sizes_rate_above_planned(const struct bloom_params *params);
 /* Adds a note about the filter whose rate exceeds the planned one most, if by more than 5 %. */
 void sizes_note_rates(struct glint *g, const struct sizes *s);
 /* Sets the library's result as the context's error. */

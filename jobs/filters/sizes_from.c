@@ -53,7 +53,7 @@ static bool is_from_file(const struct entries *e)
     return e->origin == COUNTS_FILE || e->origin == PARAMS_FILE;
 }
 
-static void *grow_array(struct glint *g, void *old, uint64_t used, uint64_t size)
+static void *grow_entries_array(struct glint *g, void *old, uint64_t used, uint64_t size)
 {
     void *memory = glint_alloc(g, size);
     if (memory == NULL) return NULL;
@@ -67,14 +67,14 @@ static int reserve_entry(struct entries *e, uint64_t text)
     if (e->count == e->capacity) {
         uint32_t capacity = e->capacity > 0 ? 2 * e->capacity : 64;
         struct size_entry *items =
-            grow_array(e->g, e->items, sizeof *items * e->count, sizeof *items * capacity);
+            grow_entries_array(e->g, e->items, sizeof *items * e->count, sizeof *items * capacity);
         if (items == NULL) return glint_error(e->g)->code;
         e->items = items;
         e->capacity = capacity;
     }
     if (e->memory == NULL || e->used + text > e->memory_size) { /* also for an empty key */
         uint64_t size = 2 * (e->used + text) + 4096;
-        uint8_t *memory = grow_array(e->g, e->memory, e->used, size);
+        uint8_t *memory = grow_entries_array(e->g, e->memory, e->used, size);
         if (memory == NULL) return glint_error(e->g)->code;
         e->memory = memory;
         e->memory_size = size;
@@ -84,7 +84,7 @@ static int reserve_entry(struct entries *e, uint64_t text)
 
 /* Returns true if one more would be too many to broadcast: they may use as much of a slot's memory
  * as the build side of a join. */
-static bool are_filters_too_large(const struct entries *e, uint64_t text)
+static bool are_size_entries_too_large(const struct entries *e, uint64_t text)
 {
     const uint64_t bytes =
         (e->count + 1) * (sizeof *e->items + sizeof(union glint_value)) + e->used;
@@ -96,8 +96,8 @@ static int add_key_size(struct entries *e, const union glint_value *key,
                         const struct bloom_params *params)
 {
     uint64_t text = e->text ? key->bytes.size : 0;
-    if (are_filters_too_large(e, text) && is_from_file(e)) return SIZES_TOO_MANY;
-    if (are_filters_too_large(e, text))
+    if (are_size_entries_too_large(e, text) && is_from_file(e)) return SIZES_TOO_MANY;
+    if (are_size_entries_too_large(e, text))
         return glint_abort(e->g, GLINT_E_FILTER_LIMIT, NULL, "%s: more than %d keys", e->about,
                            BLOOM_SET_MAX);
     if (reserve_entry(e, text) != 0) return glint_error(e->g)->code;
@@ -110,14 +110,14 @@ static int add_key_size(struct entries *e, const union glint_value *key,
     return 0;
 }
 
-static int compare_number(const void *a, const void *b)
+static int compare_entries_by_number(const void *a, const void *b)
 {
     int64_t x = ((const struct size_entry *)a)->key.i64,
             y = ((const struct size_entry *)b)->key.i64;
     return (x > y) - (x < y);
 }
 
-static int compare_text(const void *a, const void *b)
+static int compare_entries_by_text(const void *a, const void *b)
 {
     const struct glint_slice *x = &((const struct size_entry *)a)->key.bytes;
     const struct glint_slice *y = &((const struct size_entry *)b)->key.bytes;
@@ -128,7 +128,8 @@ static int compare_text(const void *a, const void *b)
 
 static int make_sizes_of_entries(struct entries *e, struct sizes *out)
 {
-    int (*compare)(const void *, const void *) = e->text ? compare_text : compare_number;
+    int (*compare)(const void *, const void *) =
+        e->text ? compare_entries_by_text : compare_entries_by_number;
     for (uint32_t i = 0; e->text && i < e->count; i++)
         e->items[i].key.bytes.data = e->memory + (uintptr_t)e->items[i].key.bytes.data;
     qsort(e->items, e->count, sizeof *e->items, compare);
@@ -219,8 +220,9 @@ static int collect_size_line(void *arg, const struct glint_record *record)
     return add_key_size(e, &record->key, &params);
 }
 
-int sizes_read(struct glint *g, const struct sizes_source *source, const struct fields *fields,
-               const struct bloom_sizing *sizing, struct sizes *out)
+int sizes_read_from_source(struct glint *g, const struct sizes_source *source,
+                           const struct fields *fields, const struct bloom_sizing *sizing,
+                           struct sizes *out)
 {
     *out = (struct sizes){.count = 0};
     struct entries e = {.g = g,
@@ -252,8 +254,8 @@ struct filter_head {
 };
 static_assert(sizeof(struct filter_head) == 56, "no padding");
 
-static void emit_params(const struct glint_record *in, enum bloom_result result,
-                        const struct bloom_params *p, struct glint_emitter *out)
+static void emit_filter_params(const struct glint_record *in, enum bloom_result result,
+                               const struct bloom_params *p, struct glint_emitter *out)
 {
     uint8_t bytes[sizeof(struct filter_head) + BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES];
     const uint32_t seeds = p->seeds != NULL ? p->k * BLOOM_SEED_BYTES : 0;
@@ -280,17 +282,17 @@ static int emit_filter_head(struct glint_task *task, void *state, const struct g
     (void)task, (void)state;
     struct bloom_filter filter;
     const struct glint_slice value = in->value.bytes;
-    emit_params(in, bloom_decode(value.data, value.size, &filter), &filter.params, out);
+    emit_filter_params(in, bloom_decode(value.data, value.size, &filter), &filter.params, out);
     return 0;
 }
 
-static int emit_filter_begin(struct glint_task *task, void *state, const struct glint_record *in,
-                             struct glint_emitter *out)
+static int emit_params_of_first_bytes(struct glint_task *task, void *state,
+                                      const struct glint_record *in, struct glint_emitter *out)
 {
     (void)task, (void)state;
     struct bloom_params params = {.n = 0};
     const struct glint_slice value = in->value.bytes;
-    emit_params(in, bloom_decode_header(value.data, value.size, &params), &params, out);
+    emit_filter_params(in, bloom_decode_header(value.data, value.size, &params), &params, out);
     return 0;
 }
 
@@ -304,7 +306,7 @@ const struct glint_function sizes_filter_begin = {.name = "bloom.begin",
                                                   .kind = GLINT_KIND_MAP,
                                                   .in = {GLINT_ANY, GLINT_MSGPACK},
                                                   .out = {GLINT_SAME, GLINT_BYTES},
-                                                  .each = emit_filter_begin};
+                                                  .each = emit_params_of_first_bytes};
 
 /* Seeds are borrowed from the bytes. Returns false if they are none that a task sends. */
 static bool decode_filter_head(struct glint_slice bytes, enum bloom_result *out_result,
@@ -401,7 +403,7 @@ static int collect_filter_for_broadcast(void *arg, const struct glint_record *re
     if (result != BLOOM_OK)
         return set_filter_size_error(c->g, GLINT_E_FILTER_INVALID, c->about, s->text, &record->key,
                                      bloom_strerror(result));
-    uint32_t number = sizes_find_any(s, &record->key);
+    uint32_t number = sizes_find_key(s, &record->key);
     if (number == SIZES_NONE || s->present[number] || s->params[number].m != filter.params.m)
         return set_filter_size_error(c->g, GLINT_E_FILTER_MISMATCH, c->about, s->text, &record->key,
                                      "it does not match its size");

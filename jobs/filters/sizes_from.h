@@ -1,6 +1,6 @@
-/* Sizes from RDDs of the current job, where sizes_read reads a COUNTS file: from counts that were
- * not saved, or from filters, which contain their parameters. Driver only. Call sizes_fini
- * afterwards in any case. */
+/* Sizes from RDDs of the current job, where sizes_read_from_source reads a COUNTS file: from counts
+ * that were not saved, or from filters, which contain their parameters. Driver only. Call
+ * sizes_fini afterwards in any case. */
 #ifndef GLINT_JOBS_FILTERS_SIZES_FROM_H
 #define GLINT_JOBS_FILTERS_SIZES_FROM_H
 

@@ -68,7 +68,7 @@ int sizes_sizing_from_options(struct glint *g, const struct glint_job_args *args
 }
 
 /* Parses P. Returns 0 or the context's code. */
-static int sizes_probability(struct glint *g, const char *text, double *out)
+static int sizes_parse_probability(struct glint *g, const char *text, double *out)
 {
     struct glint_slice s = {(const uint8_t *)text, strlen(text)};
     if (glint_parse_f64(s, out) && *out > 0 && *out < 1) return 0;
@@ -76,8 +76,8 @@ static int sizes_probability(struct glint *g, const char *text, double *out)
                        "P \"%s\" is not a number between 0 and 1", text);
 }
 
-int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t full,
-                    const char *forms, struct sizes_source *out, const char **out_rest)
+int sizes_read_arguments(struct glint *g, const struct glint_job_args *args, uint32_t full,
+                         const char *forms, struct sizes_source *out, const char **out_rest)
 {
     const char *params = glint_job_option(args, "params"), *const *given = args->positional;
     const uint32_t want = params != NULL ? full - 2 : full, rest = full - 2;
@@ -93,7 +93,7 @@ int sizes_arguments(struct glint *g, const struct glint_job_args *args, uint32_t
         out_rest[i] = params != NULL ? given[i] : given[i + 1 < rest ? i + 1 : full - 1];
     if (params != NULL) return 0;
     out->path = given[full - 2];
-    return sizes_probability(g, given[0], &out->p);
+    return sizes_parse_probability(g, given[0], &out->p);
 }
 
 int sizes_set_too_many_error(struct glint *g, const struct sizes_source *source, const char *name)

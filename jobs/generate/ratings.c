@@ -57,7 +57,7 @@ static uint32_t decimal_digits(uint32_t n)
 }
 
 /* Writes exactly `digits` decimal digits of n, with leading zeros; returns the end. */
-static uint8_t *put_decimal(uint8_t *out, uint32_t n, uint32_t digits)
+static uint8_t *write_padded_decimal(uint8_t *out, uint32_t n, uint32_t digits)
 {
     uint32_t at = digits;
     for (; at >= 2; at -= 2, n /= 100) memcpy(out + at - 2, DIGIT_PAIRS + 2 * (n % 100), 2);
@@ -85,12 +85,12 @@ static uint8_t *put_rating_row(uint8_t *out, uint64_t stream, uint64_t row)
     uint32_t id_digits = decimal_digits(id);
     *out++ = 't';
     *out++ = 't';
-    out = put_decimal(out, id, id_digits < 7 ? 7 : id_digits);
+    out = write_padded_decimal(out, id, id_digits < 7 ? 7 : id_digits);
     *out++ = '\t';
     out = put_rating(out, draw_rating_tenths(draw_u64(stream, 2 * row)));
     *out++ = '\t';
     uint32_t n = random_votes(draw_u64(stream, 2 * row + 1));
-    out = put_decimal(out, n, decimal_digits(n));
+    out = write_padded_decimal(out, n, decimal_digits(n));
     *out++ = '\n';
     return out;
 }

@@ -59,7 +59,7 @@ static int read_key_columns(struct join *j, const struct glint_job_args *args, e
         option = "key-column";
     }
     struct columns *const keys = &j->keys[side];
-    return columns_option(&j->tables[side], args, option, "", keys) == 0
+    return columns_read_option(&j->tables[side], args, option, "", keys) == 0
                ? columns_reject_parts(j->g, option, keys->number, keys->count)
                : glint_error(j->g)->code;
 }
@@ -72,10 +72,10 @@ static int read_side_options(struct join *j, const struct glint_job_args *args, 
     t->header =
         glint_job_option(args, "header") != NULL || glint_job_option(args, headers[side]) != NULL;
     if (fields_delimiter(j->g, args, delimiters[side], t->paths, &t->delimiter, &t->csv) != 0 ||
-        nulls_option(j->g, args, t->csv, t->delimiter, &t->nulls) != 0)
+        nulls_read_option(j->g, args, t->csv, t->delimiter, &t->nulls) != 0)
         return glint_error(j->g)->code;
     t->header |= t->csv == FIELDS_COLUMNS;
-    nulls_missing_option(j->g, args, t->csv, t->header, &t->nulls);
+    nulls_read_missing_option(j->g, args, t->csv, t->header, &t->nulls);
     return glint_error(j->g)->code;
 }
 
@@ -143,7 +143,7 @@ struct glint_rdd *join_side_lines(const struct join *j, enum join_side side)
 static struct glint_rdd *key_lines(const struct join *j, enum join_side side)
 {
     struct table keys = j->tables[side];
-    table_need_only(&keys, &j->keys[side]);
+    table_read_only_columns(&keys, &j->keys[side]);
     return table_read_again(&keys);
 }
 

@@ -41,7 +41,8 @@ static int broadcast_probe_init(struct glint_task *task, void *state)
     return e == 0 ? join_table_open(task, block, &s->table) : e;
 }
 
-static void find_keys(struct probe_state *s, const struct glint_column *keys, uint32_t rows)
+static void look_up_keys_in_table(struct probe_state *s, const struct glint_column *keys,
+                                  uint32_t rows)
 {
     for (uint32_t row = 0; row < rows; row++) {
         s->hash[row] = join_table_hash(glint_column_slice(keys, row));
@@ -61,7 +62,7 @@ static int parse_and_probe_rows(struct probe_state *s, struct glint_task *task,
     int e = join_rows_parse(&s->rows, task, in);
     if (e != 0) return e;
     const struct glint_column keys = join_rows_keys(&s->rows);
-    find_keys(s, &keys, s->rows.rows);
+    look_up_keys_in_table(s, &keys, s->rows.rows);
     return 0;
 }
 
@@ -73,7 +74,7 @@ static int keep_matched_rows(struct glint_task *task, void *state,
     struct probe_state *s = state;
     (void)task;
     assert(rows <= FIELDS_ROWS_MAX);
-    find_keys(s, values, rows);
+    look_up_keys_in_table(s, values, rows);
     memcpy(keep, s->matched, rows);
     join_keep_special_keys(&s->rows, values, rows, keep);
     return 0;
@@ -93,7 +94,8 @@ static int probe_init(struct glint_task *task, void *state)
 
 /* Joins each row with all table rows of its key, or emits it alone if it is unmatched and the join
  * type includes it. */
-static int emit_pairs(struct probe_state *s, struct glint_task *task, struct glint_emitter *out)
+static int emit_joined_pairs(struct probe_state *s, struct glint_task *task,
+                             struct glint_emitter *out)
 {
     static const struct glint_slice none = {NULL, 0};
     struct join_rows *r = &s->rows;
@@ -114,7 +116,7 @@ static int emit_probed_rows(struct glint_task *task, void *state, const struct g
     struct probe_state *s = state;
     int e = parse_and_probe_rows(s, task, in);
     if (e != 0) return e;
-    if (join_has_pairs(s->rows.type)) return emit_pairs(s, task, out);
+    if (join_has_pairs(s->rows.type)) return emit_joined_pairs(s, task, out);
     join_rows_select(&s->rows, s->matched, s->rows.type == JOIN_SEMI);
     struct glint_batch batch = {
         .rows = s->rows.rows, .key = {.type = GLINT_NONE}, .value = join_rows_lines(&s->rows)};
@@ -221,7 +223,7 @@ static int collect_build_key(void *arg, const struct glint_record *record)
     return join_table_add(arg, record->key.bytes, (struct glint_slice){NULL, 0});
 }
 
-static void broadcast_too_large(const struct join *j, uint64_t limit)
+static void set_broadcast_too_large_error(const struct join *j, uint64_t limit)
 {
     if (j->chosen) return;
     glint_abort(j->g, GLINT_E_MEMORY_LIMIT, "use --method shuffle or bloom, or raise --memory",
@@ -240,7 +242,7 @@ static struct glint_broadcast *broadcast_build_table(const struct join *j)
                                             lines ? &join_side_rows : &join_side_keys, args);
     struct glint_broadcast *out = NULL;
     int r = glint_collect_each(rows, lines ? collect_build_row : collect_build_key, &table);
-    if (r == JOIN_TABLE_FULL) broadcast_too_large(j, table.limit);
+    if (r == JOIN_TABLE_FULL) set_broadcast_too_large_error(j, table.limit);
     if (r == 0) out = join_table_broadcast(&table);
     join_table_fini(&table);
     return out;

@@ -71,8 +71,8 @@ static void describe_type(const struct table *t, enum column_values values, cons
         text_format(out, TYPE_NAME_BYTES, "%s", name);
 }
 
-static void note_texts(const struct join *j, uint32_t i, const enum column_values *values,
-                       const char *const *types)
+static void note_keys_compared_as_texts(const struct join *j, uint32_t i,
+                                        const enum column_values *values, const char *const *types)
 {
     char labels[JOIN_SIDES][COLUMN_LABEL_BYTES], names[JOIN_SIDES][TYPE_NAME_BYTES];
     for (int side = 0; side < JOIN_SIDES; side++) {
@@ -89,19 +89,19 @@ static void note_texts(const struct join *j, uint32_t i, const enum column_value
 }
 
 /* Whether a value has one text, whatever the type of its column is. */
-static bool has_one_text(enum column_values values, const char *type)
+static bool value_has_one_text(enum column_values values, const char *type)
 {
     return values == VALUES_UNKNOWN || values == VALUES_TEXTS || values == VALUES_BOOLEANS ||
            (values == VALUES_NUMBERS && type != NULL && is_integer_type(type));
 }
 
-static bool is_nulls(const char *type)
+static bool is_null_type(const char *type)
 {
     return type != NULL && strcmp(type, "n") == 0;
 }
 
 /* Whether the types differ by file, all of numbers or all of times: one value has several texts. */
-static bool is_mixed(enum column_values values, const char *type)
+static bool are_key_types_mixed(enum column_values values, const char *type)
 {
     return type != NULL && strcmp(type, "u") == 0 &&
            (values == VALUES_NUMBERS || values == VALUES_TIMES);
@@ -113,15 +113,15 @@ static void choose_kinds(struct join *j, uint32_t i)
     enum column_values values[JOIN_SIDES];
     const char *types[JOIN_SIDES];
     for (int side = 0; side < JOIN_SIDES; side++) {
-        values[side] = columns_values(&j->tables[side], j->keys[side].number[i]);
+        values[side] = columns_value_kind(&j->tables[side], j->keys[side].number[i]);
         types[side] = type_of_key(&j->tables[side], j->keys[side].number[i]);
     }
     const char *const a = types[0], *const b = types[1];
     const bool durations = (a != NULL && strncmp(a, "tD", 2) == 0) ||
                            (b != NULL && strncmp(b, "tD", 2) == 0);
     const bool one = values[0] == values[1], known = a != NULL && b != NULL;
-    const bool mixed = is_mixed(values[0], a) || is_mixed(values[1], b);
-    if (is_nulls(a) || is_nulls(b) || (known && !mixed && strcmp(a, b) == 0)) return;
+    const bool mixed = are_key_types_mixed(values[0], a) || are_key_types_mixed(values[1], b);
+    if (is_null_type(a) || is_null_type(b) || (known && !mixed && strcmp(a, b) == 0)) return;
     if (one && values[0] == VALUES_NUMBERS && !durations) {
         /* Of several types, in different files, numbers are compared by all their digits. */
         const bool exact = !is_float_type(a) && !is_float_type(b);
@@ -137,8 +137,8 @@ static void choose_kinds(struct join *j, uint32_t i)
     }
     if (one && !durations) return;
     const bool unknown = values[0] == VALUES_UNKNOWN || values[1] == VALUES_UNKNOWN;
-    if (!unknown || !has_one_text(values[0], a) || !has_one_text(values[1], b))
-        note_texts(j, i, values, types);
+    if (!unknown || !value_has_one_text(values[0], a) || !value_has_one_text(values[1], b))
+        note_keys_compared_as_texts(j, i, values, types);
 }
 
 int join_choose_key_kinds(struct join *j)

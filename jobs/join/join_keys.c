@@ -29,7 +29,7 @@ enum {
 static_assert(VALUE_BYTES_MAX >= 1 + sizeof(int64_t) + sizeof(int32_t), "a time fits");
 
 /* Room for `size` more bytes after the keys, and slack for filters. Returns 0 or a code. */
-static int reserve_key(struct join_rows *r, struct glint_task *task, uint64_t size)
+static int reserve_built_key(struct join_rows *r, struct glint_task *task, uint64_t size)
 {
     const uint64_t need = r->built_size + size + BLOOM_ID_SLACK;
     if (need <= r->built_capacity) return 0;
@@ -54,7 +54,7 @@ static const char *put_integer_key(struct glint_slice text, uint8_t *out)
 }
 
 /* The value of a half float whose text is this number. */
-static double nearest_half(double value)
+static double round_to_nearest_half_float(double value)
 {
     int exponent;
     const double fraction = frexp(value, &exponent);
@@ -69,7 +69,7 @@ static const char *put_f64_key(enum join_key_kind kind, struct glint_slice text,
     if (!number_parse(text, &number)) return number_problem(text);
     double value = number_f64(&number);
     if (kind == JOIN_KEY_F32) value = (double)(float)value;
-    if (kind == JOIN_KEY_F16) value = nearest_half(value);
+    if (kind == JOIN_KEY_F16) value = round_to_nearest_half_float(value);
     value = isnan(value) ? (double)NAN : value + 0.0; /* -0.0 becomes 0.0 */
     *(*out)++ = VALUE_MARK;
     memcpy(*out, &value, sizeof value);
@@ -77,7 +77,7 @@ static const char *put_f64_key(enum join_key_kind kind, struct glint_slice text,
     return NULL;
 }
 
-static const char *put_time_key(struct glint_slice text, uint8_t **out)
+static const char *put_join_time_key(struct glint_slice text, uint8_t **out)
 {
     struct timestamp time;
     if (!timestamp_parse(text, &time))
@@ -104,7 +104,7 @@ static const char *put_value_key(enum join_key_kind kind, struct glint_slice tex
         size = number_key(text, *out);
         *out += size;
         return size > 0 ? NULL : number_problem(text);
-    case JOIN_KEY_TIME: return put_time_key(text, out);
+    case JOIN_KEY_TIME: return put_join_time_key(text, out);
     default: return put_f64_key(kind, text, out);
     }
 }
@@ -119,7 +119,7 @@ static int set_bad_key_error(const struct join_rows *r, struct glint_task *task,
 }
 
 /* Writes one of several texts of a key, at most twice its size and two bytes. */
-static uint8_t *put_text(struct glint_slice text, bool last, uint8_t *at)
+static uint8_t *put_one_of_several_texts(struct glint_slice text, bool last, uint8_t *at)
 {
     for (uint64_t i = 0; i < text.size; i++) {
         *at++ = text.data[i];
@@ -145,7 +145,7 @@ static int put_key_fields(const struct join_rows *r, struct glint_task *task,
             continue;
         }
         if (r->key_columns > 1) {
-            at = put_text(fields[i], i + 1 == r->key_columns, at);
+            at = put_one_of_several_texts(fields[i], i + 1 == r->key_columns, at);
             continue;
         }
         if (fields[i].size > 0) memcpy(at, fields[i].data, fields[i].size);
@@ -170,7 +170,7 @@ static int put_join_key(struct join_rows *r, struct glint_task *task, struct gli
         size += 2 * fields[i].size + VALUE_BYTES_MAX;
     }
     if (null && !r->keep_nulls) return 0;
-    int e = reserve_key(r, task, size);
+    int e = reserve_built_key(r, task, size);
     if (e != 0) return e;
     uint8_t *const out = r->built + r->built_size;
     if (null) {

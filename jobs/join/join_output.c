@@ -10,7 +10,7 @@
 #define RIGHT_SUFFIX "_right" /* of a name that LEFT has, too */
 
 /* Whether rows of the side have ROW_OUTPUT_SEPARATOR between fields that have names. */
-static bool side_is_named(const struct table *t)
+static bool side_has_named_columns(const struct table *t)
 {
     return t->csv == FIELDS_COLUMNS || (t->csv != 0 && t->csv != FIELDS_JSON && t->header);
 }
@@ -82,8 +82,9 @@ static int save_named_lines(const struct join *j, struct glint_rdd *lines,
     if (join_has_pairs(j->type)) names[JOIN_SIDE_RIGHT] = glint_first_line(right->lines);
     if (glint_error(j->g)->code != GLINT_OK) return glint_error(j->g)->code;
     const struct glint_slice l = names[JOIN_SIDE_LEFT], r = names[JOIN_SIDE_RIGHT];
-    if (l.data == NULL) return row_output_no_names(j->g, "LEFT");
-    if (r.data == NULL && join_has_pairs(j->type)) return row_output_no_names(j->g, "RIGHT");
+    if (l.data == NULL) return row_output_fail_without_names(j->g, "LEFT");
+    if (r.data == NULL && join_has_pairs(j->type))
+        return row_output_fail_without_names(j->g, "RIGHT");
     const uint32_t left_count = count_names(l), right_count = r.data != NULL ? count_names(r) : 0;
     uint8_t *text = glint_alloc(j->g, l.size + 1 + r.size + right_count * sizeof RIGHT_SUFFIX);
     char *copies = glint_alloc(j->g, l.size + r.size + 2);
@@ -118,7 +119,7 @@ int join_save(const struct join *j, struct glint_rdd *lines, const struct glint_
     const char *format = glint_job_option(args, "output-format");
     const struct table *left = &j->tables[JOIN_SIDE_LEFT], *right = &j->tables[JOIN_SIDE_RIGHT];
     const bool pairs = join_has_pairs(j->type);
-    if (side_is_named(left) && (!pairs || side_is_named(right)) &&
+    if (side_has_named_columns(left) && (!pairs || side_has_named_columns(right)) &&
         (format != NULL || (left->csv == FIELDS_COLUMNS && right->csv == FIELDS_COLUMNS)))
         return save_named_lines(j, lines, args, path);
     const bool rows = left->csv != 0 && left->csv != FIELDS_JSON;
@@ -134,5 +135,5 @@ int join_save(const struct join *j, struct glint_rdd *lines, const struct glint_
                        left->csv == FIELDS_JSON ? "leave it out: pairs are arrays of two objects"
                                                 : "add --csv --header",
                        "--output-format %s needs the names of columns of %s", format,
-                       side_is_named(left) ? "RIGHT" : "LEFT");
+                       side_has_named_columns(left) ? "RIGHT" : "LEFT");
 }

@@ -27,7 +27,7 @@ static int save_filter(struct steps *s)
 }
 
 /* In the form of LEFT. */
-static int save_kept(struct steps *s)
+static int save_left_rows_in_filter(struct steps *s)
 {
     const struct table *left = &s->join.tables[JOIN_SIDE_LEFT];
     const struct glint_schema schema = {GLINT_I64, GLINT_MSGPACK};
@@ -68,7 +68,7 @@ static int join_steps_run(struct glint *g, const struct glint_job_args *args)
     int r = join_side_options(&s.join, args);
     if (r == 0) r = join_check_delimiters(&s.join);
     if (r == 0) r = save_filter(&s);
-    if (r == 0) r = save_kept(&s);
+    if (r == 0) r = save_left_rows_in_filter(&s);
     if (r == 0) r = save_joined(&s, args);
     sizes_fini(&s.sizes);
     return glint_error(g)->code;

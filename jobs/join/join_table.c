@@ -86,22 +86,22 @@ int join_table_add(struct join_table_rows *t, struct glint_slice key, struct gli
     return 0;
 }
 
-static uint64_t make_slot(uint32_t hash, uint32_t row)
+static uint64_t pack_hash_and_row(uint32_t hash, uint32_t row)
 {
     return (uint64_t)hash << 32 | (row + 1);
 }
 
-static uint32_t row_of_slot(uint64_t slot)
+static uint32_t unpack_row_of_slot(uint64_t slot)
 {
     assert((uint32_t)slot > 0);
     return (uint32_t)slot - 1;
 }
 
-static bool has_key(const struct join_table *t, uint64_t slot, struct glint_slice key,
-                    uint32_t hash)
+static bool slot_has_key(const struct join_table *t, uint64_t slot, struct glint_slice key,
+                         uint32_t hash)
 {
     if (slot >> 32 != hash) return false;
-    const struct join_table_row *r = &t->rows[row_of_slot(slot)];
+    const struct join_table_row *r = &t->rows[unpack_row_of_slot(slot)];
     return r->key_size == key.size && memcmp(t->bytes + r->at, key.data, key.size) == 0;
 }
 
@@ -112,10 +112,10 @@ static void link_rows_by_hash(const struct join_table *t, struct join_table_row 
     for (uint32_t i = t->count; i-- > 0;) {
         const struct glint_slice key = {t->bytes + rows[i].at, rows[i].key_size};
         uint32_t slot = rows[i].hash & t->mask;
-        while (slots[slot] != 0 && !has_key(t, slots[slot], key, rows[i].hash))
+        while (slots[slot] != 0 && !slot_has_key(t, slots[slot], key, rows[i].hash))
             slot = (slot + 1) & t->mask;
         rows[i].next = (uint32_t)slots[slot];
-        slots[slot] = make_slot(rows[i].hash, i);
+        slots[slot] = pack_hash_and_row(rows[i].hash, i);
     }
 }
 
@@ -169,6 +169,6 @@ int join_table_open(struct glint_task *task, struct glint_slice block, struct jo
 uint32_t join_table_find(const struct join_table *t, struct glint_slice key, uint32_t hash)
 {
     for (uint32_t slot = hash & t->mask; t->slots[slot] != 0; slot = (slot + 1) & t->mask)
-        if (has_key(t, t->slots[slot], key, hash)) return (uint32_t)t->slots[slot];
+        if (slot_has_key(t, t->slots[slot], key, hash)) return (uint32_t)t->slots[slot];
     return 0;
 }

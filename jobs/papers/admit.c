@@ -253,7 +253,7 @@ static int admit_run(struct glint *g, const struct glint_job_args *args)
                            "admit SAMPLE INPUT OUTPUT, or admit --filters DIR INPUT OUTPUT",
                            filters != NULL ? "SAMPLE and --filters cannot both be given"
                                            : "neither SAMPLE nor --filters is given");
-    if (fields_id_options(g, args, paths[0], &fields) != 0) return glint_error(g)->code;
+    if (fields_read_id_options(g, args, paths[0], &fields) != 0) return glint_error(g)->code;
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);
     int r = glint_error(g)->code;
     if (r == 0) r = make_admit_filter(g, args, filters, &fields, &filter);

@@ -41,7 +41,7 @@ static uint64_t comparison_counter_value(const struct method_comparison *c, cons
     return (uint64_t)glint_counter_value(c->g, name);
 }
 
-static int count_rows(struct method_comparison *c)
+static int count_rows_of_keys(struct method_comparison *c)
 {
     struct glint_args *columns = glint_args(c->g);
     fields_args(columns, &c->fields);
@@ -52,8 +52,8 @@ static int count_rows(struct method_comparison *c)
 }
 
 /* Builds all filters once; counts them and discards them. */
-static int build_filters(const struct method_comparison *c, struct glint_rdd *lines,
-                         enum bloom_method method)
+static int build_and_discard_filters(const struct method_comparison *c, struct glint_rdd *lines,
+                                     enum bloom_method method)
 {
     int64_t filters = 0;
     if (glint_explaining(c->g)) glint_note(c->g, "%s:", bloom_method_names[method]);
@@ -72,13 +72,13 @@ static int measure_method(struct method_comparison *c, struct glint_rdd *lines,
     const uint64_t records = comparison_counter_value(c, "map output records"),
                    moved = comparison_counter_value(c, "map output bytes"),
                    shuffle_bytes = comparison_counter_value(c, BLOOM_SHUFFLE_BYTES);
-    int r = build_filters(c, lines, method);
+    int r = build_and_discard_filters(c, lines, method);
     m->records = comparison_counter_value(c, "map output records") - records;
     m->moved = comparison_counter_value(c, "map output bytes") - moved;
     m->shuffle_bytes = comparison_counter_value(c, BLOOM_SHUFFLE_BYTES) - shuffle_bytes;
     for (int64_t i = 0; r == 0 && i < c->repeats; i++) {
         double wall = times_wall_ms(), cpu = times_cpu_ms();
-        r = build_filters(c, lines, method);
+        r = build_and_discard_filters(c, lines, method);
         times_add(&m->wall, times_wall_ms() - wall);
         times_add(&m->cpu, times_cpu_ms() - cpu);
     }
@@ -114,7 +114,7 @@ static struct glint_rdd *read_rows_for_mappers(const struct method_comparison *c
 static int compare_methods(struct method_comparison *c, const struct list_f64 *p,
                            const struct list_i64 *mappers, const struct glint_job_args *args)
 {
-    int r = count_rows(c);
+    int r = count_rows_of_keys(c);
     for (uint32_t at = 0; r == 0 && at < mappers->count * p->count; at++) {
         const double probability = p->items[at % p->count];
         struct glint_rdd *lines = read_rows_for_mappers(c, mappers->items[at / p->count]);
@@ -158,9 +158,9 @@ static int constructions_run(struct glint *g, const struct glint_job_args *args)
     struct list_i64 mappers;
     struct bloom_sizing kind;
     c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
-    if (methods_option(&c, args) != 0 || fields_options(g, args, c.input, &c.fields) != 0 ||
-        list_probabilities(g, args, "p", &p) != 0 ||
-        list_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0 ||
+    if (methods_option(&c, args) != 0 || fields_read_options(g, args, c.input, &c.fields) != 0 ||
+        list_parse_probabilities(g, args, "p", &p) != 0 ||
+        list_parse_numbers(g, args, "mappers", 1, MAPPERS_MAX, &mappers) != 0 ||
         sizes_kind_from_options(g, args, &kind) != 0)
         return glint_error(g)->code;
     if (glint_explaining(g)) { /* the others are like the first one */

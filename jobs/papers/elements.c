@@ -51,8 +51,8 @@ struct glint_rdd *elements_of_lines(struct glint_rdd *lines, const struct fields
 
 /* Returns an array of at least `need` items that starts with the `used` ones of `old`. Frees `old`.
  */
-static void *grow_array(struct elements *e, void *old, uint64_t used, uint64_t need,
-                        uint64_t *capacity, uint64_t item)
+static void *grow_elements_array(struct elements *e, void *old, uint64_t used, uint64_t need,
+                                 uint64_t *capacity, uint64_t item)
 {
     *capacity = 2 * need + 1024;
     void *data = glint_alloc(e->g, *capacity * item);
@@ -71,11 +71,12 @@ static int reserve_element(struct elements *e, uint64_t size)
             "the elements take more than %llu bytes, after %u of them",
             (unsigned long long)(e->bytes_max < UINT32_MAX ? e->bytes_max : UINT32_MAX), e->count);
     if (need > e->capacity || e->base == NULL)
-        e->base = grow_array(e, e->base, e->size, need, &e->capacity, 1);
+        e->base = grow_elements_array(e, e->base, e->size, need, &e->capacity, 1);
     if (e->count == e->count_capacity) {
         const uint64_t count = e->count;
-        e->start = grow_array(e, e->start, count, count, &e->count_capacity, sizeof *e->start);
-        e->end = grow_array(e, e->end, count, count, &e->count_capacity, sizeof *e->end);
+        e->start =
+            grow_elements_array(e, e->start, count, count, &e->count_capacity, sizeof *e->start);
+        e->end = grow_elements_array(e, e->end, count, count, &e->count_capacity, sizeof *e->end);
     }
     return e->base != NULL && e->start != NULL && e->end != NULL ? 0 : glint_error(e->g)->code;
 }

@@ -326,8 +326,9 @@ static int read_set_sizes(struct glint *g, const struct glint_job_args *args, st
 {
     struct list_i64 m;
     out->per_element = glint_job_option(args, "bits-per-element") != NULL;
-    if (out->per_element) return list_reals(g, args, "bits-per-element", &out->bits);
-    if (list_numbers(g, args, "m", 1, (int64_t)BLOOM_M_MAX, &m) != 0) return glint_error(g)->code;
+    if (out->per_element) return list_parse_reals(g, args, "bits-per-element", &out->bits);
+    if (list_parse_numbers(g, args, "m", 1, (int64_t)BLOOM_M_MAX, &m) != 0)
+        return glint_error(g)->code;
     out->bits.count = m.count;
     for (uint32_t i = 0; i < m.count; i++) out->bits.items[i] = (double)m.items[i];
     return 0;
@@ -340,7 +341,7 @@ static int read_filter_choice(struct glint *g, const struct glint_job_args *args
     if (glint_job_option(args, "k") != NULL)
         out->k = (uint32_t)glint_job_i64(g, args, "k", 1, BLOOM_K_MAX);
     if (read_set_sizes(g, args, out) != 0 || read_layouts(g, args, &out->layout) != 0 ||
-        list_schemes(g, args, "scheme", &out->scheme) != 0)
+        list_parse_schemes(g, args, "scheme", &out->scheme) != 0)
         return glint_error(g)->code;
     out->seeded = sizes_seeds_random(args);
     if (out->bits.count * out->layout.count * out->scheme.count < CONTENDERS_MAX) return 0;
@@ -517,9 +518,9 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     d.seed = (uint64_t)glint_job_i64(g, args, "seed", 0, INT64_MAX);
     const char *times = glint_job_option(args, "times"), *trials = glint_job_option(args, "rates");
     const char *non_members = glint_job_option(args, "non-members");
-    if (fields_id_options(g, args, paths[0], &fields) != 0 ||
+    if (fields_read_id_options(g, args, paths[0], &fields) != 0 ||
         read_filter_choice(g, args, &choice) != 0 ||
-        list_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0)
+        list_parse_numbers(g, args, "rounds", 1, ROUNDS_MAX, &d.rounds) != 0)
         return glint_error(g)->code;
     if (times == NULL) d.rounds.count = 0; /* they would not be printed */
     struct glint_rdd *elements = elements_of_lines(fields_text_file(g, paths[0], &fields), &fields);

@@ -74,7 +74,7 @@ static int run_trials_of_sample(struct fpr_check *c, struct glint_rdd *lines,
     struct glint_rdd *parts[2];
     glint_random_split(lines, weights, 2, (uint64_t)(c->seed + sample), parts);
     int r = glint_error(t->g)->code;
-    if (r == 0) r = trial_count(t, parts[0]);
+    if (r == 0) r = trial_count_keys(t, parts[0]);
     for (uint32_t i = 0; r == 0 && i < c->p.count; i++) {
         struct bloom_sizing sizing;
         enum bloom_result result =
@@ -115,8 +115,9 @@ static int fpr_check_samples(struct fpr_check *c, const struct glint_job_args *a
     struct list_schemes scheme;
     c->samples = glint_job_i64(g, args, "samples", 1, SAMPLES_MAX);
     c->seed = glint_job_i64(g, args, "seed", 0, INT64_MAX - SAMPLES_MAX);
-    if (fields_options(g, args, args->positional[0], &c->trial.fields) != 0 ||
-        list_probabilities(g, args, "p", &c->p) || list_schemes(g, args, "scheme", &scheme) != 0 ||
+    if (fields_read_options(g, args, args->positional[0], &c->trial.fields) != 0 ||
+        list_parse_probabilities(g, args, "p", &c->p) ||
+        list_parse_schemes(g, args, "scheme", &scheme) != 0 ||
         ratio_parse(g, glint_job_option(args, "ratio"), weights) != 0)
         return glint_error(g)->code;
     c->scheme = scheme.items[0];

@@ -68,7 +68,7 @@ static int run_all_trials(struct trial *t, const struct list_schemes *schemes,
     struct text_table table = {.g = t->g, .csv = t->fields.csv != 0};
     struct glint_rdd *train = fields_text_file(t->g, paths[0], &t->fields);
     struct glint_rdd *test = fields_text_file(t->g, paths[1], &t->fields);
-    int r = trial_count(t, train);
+    int r = trial_count_keys(t, train);
     text_table_add(&table, "%s", columns);
     for (uint32_t i = 0; r == 0 && i < schemes->count * p->count; i++) {
         struct bloom_sizing sizing;
@@ -88,9 +88,9 @@ static int fpr_table_run(struct glint *g, const struct glint_job_args *args)
     struct trial t = {.g = g};
     struct list_schemes schemes;
     struct list_f64 p;
-    if (fields_options(g, args, args->positional[0], &t.fields) == 0 &&
-        list_schemes(g, args, "scheme", &schemes) == 0 &&
-        list_probabilities(g, args, "p", &p) == 0) {
+    if (fields_read_options(g, args, args->positional[0], &t.fields) == 0 &&
+        list_parse_schemes(g, args, "scheme", &schemes) == 0 &&
+        list_parse_probabilities(g, args, "p", &p) == 0) {
         if (glint_explaining(g))
             schemes.count = p.count = 1; /* the others are like the first one */
         run_all_trials(&t, &schemes, &p, args->positional);

@@ -53,7 +53,7 @@ static int emit_hadoop_hashes(struct glint_task *task, void *state, const struct
 {
     struct hashes_state *s = state;
     struct bloom_rows rows;
-    int r = bloom_input_known_rows(&s->input, task, in, s->no_filter, &rows);
+    int r = bloom_input_parse_known_rows(&s->input, task, in, s->no_filter, &rows);
     if (r != 0) return r;
     const uint32_t bytes = s->set.k * (uint32_t)sizeof *s->indexes;
     bloom_hash_rows_to_indexes(&s->set, &rows, s->indexes);
@@ -215,7 +215,7 @@ static int check_pipeline_memory(const struct hadoop_plan *o)
                        (unsigned long long)need, (unsigned long long)have);
 }
 
-static int count_rows(struct hadoop_plan *o, const char *train)
+static int count_training_rows(struct hadoop_plan *o, const char *train)
 {
     struct glint_args *columns = glint_args(o->g);
     fields_args(columns, &o->fields);
@@ -251,7 +251,7 @@ static uint64_t map_output_bytes(const struct hadoop_plan *o)
 
 static int run_pipeline(struct hadoop_plan *o, const char *const *paths, const char *filters_path)
 {
-    int r = count_rows(o, paths[0]);
+    int r = count_training_rows(o, paths[0]);
     if (r != 0) return r;
     struct glint_args *args = glint_args(o->g);
     fields_args(args, &o->fields);
@@ -279,7 +279,8 @@ static int hadoop_pipeline_run(struct glint *g, const struct glint_job_args *arg
     o.reducers = (uint32_t)glint_job_i64(g, args, "reducers", 1, REDUCERS_MAX);
     const double p = glint_job_f64(g, args, "p");
     o.partials = strcmp(glint_job_option(args, "emit"), "filters") == 0;
-    if (fields_options(g, args, args->positional[0], &o.fields) != 0) return glint_error(g)->code;
+    if (fields_read_options(g, args, args->positional[0], &o.fields) != 0)
+        return glint_error(g)->code;
     o.text = fields_key_type(&o.fields) == GLINT_TEXT;
     enum bloom_result result = bloom_sizing_for_rate(BLOOM_HADOOP, BLOOM_CLASSIC, p, &o.sizing);
     if (result == BLOOM_OK)

@@ -56,21 +56,21 @@ static int read_reals(struct glint *g, const struct glint_job_args *args, const 
     return 0;
 }
 
-int list_probabilities(struct glint *g, const struct glint_job_args *args, const char *option,
-                       struct list_f64 *out)
+int list_parse_probabilities(struct glint *g, const struct glint_job_args *args, const char *option,
+                             struct list_f64 *out)
 {
     return read_reals(g, args, option, is_probability,
                       "use false positive probabilities, such as 0.01,0.05", out);
 }
 
-int list_reals(struct glint *g, const struct glint_job_args *args, const char *option,
-               struct list_f64 *out)
+int list_parse_reals(struct glint *g, const struct glint_job_args *args, const char *option,
+                     struct list_f64 *out)
 {
     return read_reals(g, args, option, is_finite, "use numbers separated by commas", out);
 }
 
-int list_numbers(struct glint *g, const struct glint_job_args *args, const char *option,
-                 int64_t min, int64_t max, struct list_i64 *out)
+int list_parse_numbers(struct glint *g, const struct glint_job_args *args, const char *option,
+                       int64_t min, int64_t max, struct list_i64 *out)
 {
     struct list_cursor c = {NULL, false};
     struct glint_slice item;
@@ -91,8 +91,8 @@ int list_numbers(struct glint *g, const struct glint_job_args *args, const char 
     return 0;
 }
 
-int list_schemes(struct glint *g, const struct glint_job_args *args, const char *option,
-                 struct list_schemes *out)
+int list_parse_schemes(struct glint *g, const struct glint_job_args *args, const char *option,
+                       struct list_schemes *out)
 {
     struct list_cursor c = {NULL, false};
     struct glint_slice item;

@@ -28,15 +28,15 @@ struct list_schemes {
 };
 
 /* Probabilities, strictly between 0 and 1. */
-int list_probabilities(struct glint *g, const struct glint_job_args *args, const char *option,
-                       struct list_f64 *out);
+int list_parse_probabilities(struct glint *g, const struct glint_job_args *args, const char *option,
+                             struct list_f64 *out);
 /* Finite numbers. */
-int list_reals(struct glint *g, const struct glint_job_args *args, const char *option,
-               struct list_f64 *out);
-int list_numbers(struct glint *g, const struct glint_job_args *args, const char *option,
-                 int64_t min, int64_t max, struct list_i64 *out);
+int list_parse_reals(struct glint *g, const struct glint_job_args *args, const char *option,
+                     struct list_f64 *out);
+int list_parse_numbers(struct glint *g, const struct glint_job_args *args, const char *option,
+                       int64_t min, int64_t max, struct list_i64 *out);
 /* Schemes by name, including those of block layouts. */
-int list_schemes(struct glint *g, const struct glint_job_args *args, const char *option,
-                 struct list_schemes *out);
+int list_parse_schemes(struct glint *g, const struct glint_job_args *args, const char *option,
+                       struct list_schemes *out);
 
 #endif

@@ -216,7 +216,7 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
     struct membership_result o = {.g = g};
     struct fields fields;
     const bool members = strcmp(glint_job_option(args, "members"), "key") == 0;
-    if (fields_options(g, args, paths[0], &fields) != 0) return glint_error(g)->code;
+    if (fields_read_options(g, args, paths[0], &fields) != 0) return glint_error(g)->code;
     o.csv = fields.csv != 0;
     const bool text = fields_key_type(&fields) == GLINT_TEXT;
     struct glint_rdd *lines = fields_text_file(g, paths[0], &fields);

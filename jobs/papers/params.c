@@ -29,7 +29,8 @@ static int params_function_init(struct glint_task *task, void *state)
 }
 
 /* Formats the key for errors; a text may be truncated. */
-static void format_key(const struct size_state *s, const union glint_value *key, char out[256])
+static void format_key_for_error(const struct size_state *s, const union glint_value *key,
+                                 char out[256])
 {
     if (s->text)
         text_format(out, 256, "%.*s", (int)(key->bytes.size > 200 ? 200 : key->bytes.size),
@@ -38,8 +39,9 @@ static void format_key(const struct size_state *s, const union glint_value *key,
         text_format_i64(out, key->i64);
 }
 
-static int emit_size(struct glint_task *task, const struct size_state *s,
-                     const union glint_value *key, int64_t n, double p, struct glint_emitter *out)
+static int emit_params_of_size(struct glint_task *task, const struct size_state *s,
+                               const union glint_value *key, int64_t n, double p,
+                               struct glint_emitter *out)
 {
     struct bloom_params params;
     char text[256];
@@ -50,10 +52,10 @@ static int emit_size(struct glint_task *task, const struct size_state *s,
         struct bloom_sizing sizing;
         char why[256];
         const char *hint;
-        format_key(s, key, text);
+        format_key_for_error(s, key, text);
         if (bloom_sizing_for_rate((enum bloom_scheme)s->scheme, BLOOM_CLASSIC, p, &sizing) != 0)
             sizing = (struct bloom_sizing){.scheme = (enum bloom_scheme)s->scheme};
-        sizes_limit_text(&sizing, (uint64_t)n, result, why, sizeof why, &hint);
+        sizes_describe_limit(&sizing, (uint64_t)n, result, why, sizeof why, &hint);
         return glint_fail(task, GLINT_E_FILTER_LIMIT, hint,
                           "the filter of key %s, n = %lld, p = %g: %s", text, (long long)n, p, why);
     }
@@ -69,7 +71,7 @@ static int emit_params_of_count(struct glint_task *task, void *state, const stru
                                 struct glint_emitter *out)
 {
     const struct size_state *s = state;
-    return emit_size(task, s, &in->key, in->value.i64, s->p, out);
+    return emit_params_of_size(task, s, &in->key, in->value.i64, s->p, out);
 }
 
 static int emit_params_of_pair(struct glint_task *task, void *state, const struct glint_record *in,
@@ -81,8 +83,8 @@ static int emit_params_of_pair(struct glint_task *task, void *state, const struc
     if (pair.left.type != GLINT_I64)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "invalid joined count");
     if (pair.right.type == GLINT_F64)
-        return emit_size(task, state, &in->key, n, pair.right.value.f64, out);
-    format_key(state, &in->key, key);
+        return emit_params_of_size(task, state, &in->key, n, pair.right.value.f64, out);
+    format_key_for_error(state, &in->key, key);
     return glint_fail(task, GLINT_E_COUNT_NOT_FOUND, "write a line KEY TAB P for each key",
                       "the key %s, of %lld rows, has no probability in the file", key,
                       (long long)n);
@@ -166,8 +168,9 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
     struct fields fields;
     struct list_schemes scheme;
     struct list_f64 p;
-    if (fields_key_options(g, args, args->positional[0], &fields) != 0 ||
-        list_schemes(g, args, "scheme", &scheme) != 0 || list_probabilities(g, args, "p", &p) != 0)
+    if (fields_read_key_options(g, args, args->positional[0], &fields) != 0 ||
+        list_parse_schemes(g, args, "scheme", &scheme) != 0 ||
+        list_parse_probabilities(g, args, "p", &p) != 0)
         return glint_error(g)->code;
     if (scheme.count != 1 || p.count != 1)
         return glint_abort(g, GLINT_E_BAD_VALUE, "use --p-file FILE to set P of each key",

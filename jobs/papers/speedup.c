@@ -140,7 +140,7 @@ static int measure_all(struct speedup_measurement *c, const struct one_filter *c
     struct glint *g = c->g;
     struct glint_rdd *sample = fields_text_file(g, paths[0], &c->fields);
     struct glint_rdd *input = fields_text_file(g, paths[1], &c->fields);
-    int r = one_filter_count(input, &c->fields, paths[1], &c->rows);
+    int r = one_filter_count_rows(input, &c->fields, paths[1], &c->rows);
     if (r == 0) r = one_filter_sizes(g, choice, c->rows, &c->sizes);
     if (r == 0) r = bloom_check_memory(g, &c->sizes);
     if (r == 0) r = built_filter_make(sample, &c->fields, paths[0], choice, &c->sample);
@@ -161,9 +161,9 @@ static int speedup_run(struct glint *g, const struct glint_job_args *args)
     struct one_filter choice;
     struct speedup_measurement c = {.g = g, .input = args->positional[1], .table = {.g = g}};
     c.repeats = glint_job_i64(g, args, "repeats", 0, TIMES_MAX);
-    if (fields_id_options(g, args, c.input, &c.fields) != 0 ||
+    if (fields_read_id_options(g, args, c.input, &c.fields) != 0 ||
         one_filter_options(g, args, &choice) != 0 ||
-        list_numbers(g, args, "slots", 1, SPEEDUP_SLOTS_MAX, &c.slots) != 0)
+        list_parse_numbers(g, args, "slots", 1, SPEEDUP_SLOTS_MAX, &c.slots) != 0)
         return glint_error(g)->code;
     if (glint_explaining(g)) { /* the others are like the first one */
         c.slots.count = 1;

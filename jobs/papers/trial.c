@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-int trial_count(struct trial *t, struct glint_rdd *train)
+int trial_count_keys(struct trial *t, struct glint_rdd *train)
 {
     struct glint_args *columns = glint_args(t->g);
     fields_args(columns, &t->fields);
@@ -29,7 +29,7 @@ static int collect_trial_tally(void *arg, const struct glint_record *record)
 {
     struct trial *t = arg;
     struct bloom_tally tally;
-    uint32_t number = sizes_find_any(&t->sizes, &record->key);
+    uint32_t number = sizes_find_key(&t->sizes, &record->key);
     if (number == SIZES_NONE || record->value.bytes.size != sizeof tally)
         return task_result_fail(t->g, "an invalid tally");
     memcpy(&tally, record->value.bytes.data, sizeof tally);
@@ -46,7 +46,7 @@ static struct glint_rdd *training_filter_pipeline(const struct trial *t, struct 
 }
 
 /* Broadcasts the filters, and stores what their bits predict in the keys. */
-static struct glint_broadcast *build_filters(struct trial *t, struct glint_rdd *train)
+static struct glint_broadcast *build_and_broadcast_filters(struct trial *t, struct glint_rdd *train)
 {
     const uint32_t count = t->sizes.count;
     uint64_t *bits_set = glint_alloc(t->g, sizeof *bits_set * count);
@@ -70,7 +70,7 @@ int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_r
 {
     assert(t->keys != NULL);
     if (sizes_compute_params(t->g, &t->sizes, sizing) != 0) return glint_error(t->g)->code;
-    struct glint_broadcast *filters = build_filters(t, train);
+    struct glint_broadcast *filters = build_and_broadcast_filters(t, train);
     if (filters == NULL) return glint_error(t->g)->code;
     const uint64_t before = (uint64_t)glint_counter_value(t->g, "no filter");
     struct glint_args *args = glint_args(t->g);

@@ -22,7 +22,7 @@ struct trial {
 };
 
 /* Counts the rows of each key. Returns 0 or the context's code. */
-int trial_count(struct trial *t, struct glint_rdd *train);
+int trial_count_keys(struct trial *t, struct glint_rdd *train);
 /* Builds filters with the sizing from the counted rows, and looks up each row of `test` in the
  * filter of its key. Can be called repeatedly. Returns 0 or the context's code. */
 int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_rdd *train,

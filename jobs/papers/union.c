@@ -37,10 +37,10 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
     struct sizes sizes = {.count = 0};
     uint64_t n = 0;
     if (fields_delimiter(g, args, "separator", NULL, &source.delimiter, &source.csv) != 0 ||
-        nulls_option(g, args, source.csv, source.delimiter, &source.nulls) != 0 ||
+        nulls_read_option(g, args, source.csv, source.delimiter, &source.nulls) != 0 ||
         one_filter_options(g, args, &choice) != 0)
         return glint_error(g)->code;
-    nulls_missing_option(g, args, source.csv, source.header, &source.nulls);
+    nulls_read_missing_option(g, args, source.csv, source.header, &source.nulls);
     struct fields fields = fields_of_lines();
     fields.keep_nulls = false;
     fields.nulls = source.nulls;
@@ -52,7 +52,7 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
         n = (uint64_t)glint_job_i64(g, args, "n", 1, INT64_MAX);
     struct glint_rdd *elements = read_union_elements(g, args, &source, 0);
     int r = glint_error(g)->code;
-    if (r == 0 && n == 0) r = one_filter_count(elements, &fields, args->positional[0], &n);
+    if (r == 0 && n == 0) r = one_filter_count_rows(elements, &fields, args->positional[0], &n);
     if (r == 0) r = one_filter_sizes(g, &choice, n, &sizes);
     if (r == 0) r = bloom_check_memory(g, &sizes);
     if (r == 0) {

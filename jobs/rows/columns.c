@@ -24,8 +24,8 @@ static bool slices_equal(struct glint_slice a, struct glint_slice b)
 }
 
 /* How many columns of the header have this name; *out is the number of the first one. */
-static uint32_t count_name(struct glint_slice header, uint8_t delimiter, struct glint_slice name,
-                           uint32_t *out)
+static uint32_t count_columns_of_name(struct glint_slice header, uint8_t delimiter,
+                                      struct glint_slice name, uint32_t *out)
 {
     struct glint_slice found;
     uint32_t count = 0;
@@ -70,8 +70,8 @@ static const char *letters_hint(const char *letters, char *out)
     return out;
 }
 
-static int unknown_name(struct table *t, const char *option, const char *letters,
-                        struct glint_slice name, uint32_t found)
+static int set_unknown_column_error(struct table *t, const char *option, const char *letters,
+                                    struct glint_slice name, uint32_t found)
 {
     char names[HEADER_NAMES_BYTES], after_colon[LETTERS_HINT_BYTES];
     const bool colon = letters[0] != '\0' && memchr(name.data, ':', name.size) != NULL;
@@ -101,10 +101,10 @@ int table_open_typed(struct glint *g, const struct glint_job_args *args, const c
 {
     *out = (struct table){.g = g, .paths = paths};
     if (fields_delimiter(g, args, "delimiter", paths, &out->delimiter, &out->csv) != 0 ||
-        nulls_option(g, args, out->csv, out->delimiter, &out->nulls) != 0)
+        nulls_read_option(g, args, out->csv, out->delimiter, &out->nulls) != 0)
         return glint_error(g)->code;
     out->header = out->csv == FIELDS_COLUMNS || glint_job_option(args, "header") != NULL;
-    nulls_missing_option(g, args, out->csv, out->header, &out->nulls);
+    nulls_read_missing_option(g, args, out->csv, out->header, &out->nulls);
     out->lines = table_source(out);
     if (typed) row_output_type_rows(out->lines, args);
     out->typed = glint_row_types(out->lines).size > 0;
@@ -160,23 +160,23 @@ void table_saves_rows(struct table *t)
 }
 
 /* The column itself, or that of a part. */
-static uint32_t base_column(const struct table *t, uint32_t number)
+static uint32_t column_of_part(const struct table *t, uint32_t number)
 {
     assert(!columns_is_part(number) || number - COLUMNS_PART < t->part_count);
     return columns_is_part(number) ? t->parts[number - COLUMNS_PART].column : number;
 }
 
-void table_need_only(struct table *t, const struct columns *c)
+void table_read_only_columns(struct table *t, const struct columns *c)
 {
     assert(t->where_count <= COLUMNS_MAX && c->count <= COLUMNS_MAX);
     t->some = true;
     t->needed_count = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         t->some = t->some && c->number[i] != COLUMNS_LINE;
-        t->needed[t->needed_count++] = base_column(t, c->number[i]);
+        t->needed[t->needed_count++] = column_of_part(t, c->number[i]);
     }
     for (uint32_t i = 0; i < t->where_count; i++)
-        t->needed[t->needed_count++] = base_column(t, t->where_columns[i]);
+        t->needed[t->needed_count++] = column_of_part(t, t->where_columns[i]);
 }
 
 void table_key_columns(struct table *t, const struct columns *c, uint32_t from, uint32_t to)
@@ -274,7 +274,8 @@ static int use_column_number(struct table *t, const char *option, struct glint_s
         return glint_abort(t->g, GLINT_E_BAD_VALUE, "choose one of them, by number or name",
                            "--%s: %s: there is no column %lld, there are %u", option, t->paths,
                            (long long)number, columns_count(t));
-    const bool has_name = count_name(column_names_of_table(t), t->delimiter, item, &named) > 0;
+    const bool has_name =
+        count_columns_of_name(column_names_of_table(t), t->delimiter, item, &named) > 0;
     if (has_name && *out >= columns_count(t)) {
         char hint[64];
         text_format(hint, sizeof hint, "use name=%lld", (long long)number);
@@ -306,7 +307,8 @@ static int add_part(struct table *t, const char *option, const struct table_part
 
 /* Finds a.b.c as the part b.c of the column a, or c of a.b; a[0].b as [0].b of a. Returns 1, 0 or
  * the context's code. */
-static int find_part(struct table *t, const char *option, struct glint_slice name, uint32_t *out)
+static int find_part_by_dotted_name(struct table *t, const char *option, struct glint_slice name,
+                                    uint32_t *out)
 {
     for (uint64_t i = 1; t->csv == FIELDS_COLUMNS && i + 1 < name.size; i++) {
         const struct glint_slice whole = {name.data, i};
@@ -314,7 +316,7 @@ static int find_part(struct table *t, const char *option, struct glint_slice nam
         const struct glint_slice path = {name.data + i + dot, name.size - i - dot};
         struct table_part part = {.name = name};
         if ((name.data[i] != '.' && name.data[i] != '[') ||
-            count_name(column_names_of_table(t), t->delimiter, whole, &part.column) != 1)
+            count_columns_of_name(column_names_of_table(t), t->delimiter, whole, &part.column) != 1)
             continue;
         part.part = glint_find_column_part(t->lines, part.column, path);
         if (glint_error(t->g)->code != GLINT_OK) return glint_error(t->g)->code;
@@ -324,7 +326,7 @@ static int find_part(struct table *t, const char *option, struct glint_slice nam
     return 0;
 }
 
-static enum column_values type_of_format(const char *type)
+static enum column_values value_kind_of_type(const char *type)
 {
     if (type == NULL) return VALUES_TEXTS;
     if (type[0] != '\0' && type[1] == '\0' && strchr("cCsSiIlLefg", type[0]) != NULL)
@@ -337,15 +339,16 @@ static enum column_values type_of_format(const char *type)
     return strncmp(type, "td", 2) == 0 || strncmp(type, "ts", 2) == 0 ? VALUES_TIMES : VALUES_TEXTS;
 }
 
-enum column_values columns_values(const struct table *t, uint32_t number)
+enum column_values columns_value_kind(const struct table *t, uint32_t number)
 {
     uint32_t count = 0;
     if (t->csv != FIELDS_COLUMNS) return VALUES_UNKNOWN;
-    if (columns_is_part(number)) return type_of_format(t->parts[number - COLUMNS_PART].part.type);
+    if (columns_is_part(number))
+        return value_kind_of_type(t->parts[number - COLUMNS_PART].part.type);
     const struct glint_column_type *types = glint_column_types(t->lines, &count);
     if (number >= count) return VALUES_UNKNOWN;
     if (types[number].numbers) return VALUES_NUMBERS;
-    return types[number].times ? VALUES_TIMES : type_of_format(types[number].type);
+    return types[number].times ? VALUES_TIMES : value_kind_of_type(types[number].type);
 }
 
 int columns_reject_parts(struct glint *g, const char *option, const uint32_t *numbers,
@@ -363,10 +366,10 @@ int columns_reject_parts(struct glint *g, const char *option, const uint32_t *nu
 static int use_column_name(struct table *t, const char *option, const char *letters,
                            struct glint_slice name, uint32_t *out)
 {
-    const uint32_t found = count_name(column_names_of_table(t), t->delimiter, name, out);
-    const int part = found == 0 ? find_part(t, option, name, out) : 0;
+    const uint32_t found = count_columns_of_name(column_names_of_table(t), t->delimiter, name, out);
+    const int part = found == 0 ? find_part_by_dotted_name(t, option, name, out) : 0;
     if (part != 0) return part > 0 ? 0 : part;
-    if (found != 1) return unknown_name(t, option, letters, name, found);
+    if (found != 1) return set_unknown_column_error(t, option, letters, name, found);
     return add_column_use(t, option, *out, true);
 }
 
@@ -393,7 +396,7 @@ int columns_resolve(struct table *t, const char *option, const char *letters,
     if (t->csv == FIELDS_JSON)
         return resolve_path(t, option, letters, item, out_number, out_letters);
     *out_letters = 0;
-    if (count_name(column_names_of_table(t), t->delimiter, item, out_number) == 1 &&
+    if (count_columns_of_name(column_names_of_table(t), t->delimiter, item, out_number) == 1 &&
         !glint_parse_i64(item, &number))
         return use_column_name(t, option, letters, item, out_number);
     *out_letters = cut_option_letters(&item, letters);
@@ -416,8 +419,8 @@ static bool next_column_item(struct glint_slice *rest, struct glint_slice *out)
     return true;
 }
 
-int columns_option(struct table *t, const struct glint_job_args *args, const char *option,
-                   const char *letters, struct columns *out)
+int columns_read_option(struct table *t, const struct glint_job_args *args, const char *option,
+                        const char *letters, struct columns *out)
 {
     const char *text = glint_job_option(args, option);
     if (text == NULL || glint_error(t->g)->code != GLINT_OK) return glint_error(t->g)->code;
@@ -486,7 +489,7 @@ void columns_label_of(const struct table *t, uint32_t number, char *out)
 }
 
 /* Rows that are read as whole lines only keep those that are empty. */
-static bool skip_empty(const struct table *t, const struct columns *c)
+static bool are_empty_rows_skipped(const struct table *t, const struct columns *c)
 {
     uint32_t last = 0, lines = 0;
     for (uint32_t i = 0; i < c->count; i++) {
@@ -517,7 +520,7 @@ static void parts_args(struct glint_args *args, const struct table *t)
 void columns_args(struct glint_args *args, const struct table *t, const struct columns *c)
 {
     glint_args_i64(args, "delimiter", t->delimiter);
-    glint_args_i64(args, "skip_empty", skip_empty(t, c));
+    glint_args_i64(args, "skip_empty", are_empty_rows_skipped(t, c));
     glint_args_bytes(args, "columns", c->number, c->count * sizeof c->number[0]);
     glint_args_bytes(args, "letters", c->letters, c->count);
     nulls_args(args, &t->nulls);
@@ -596,7 +599,8 @@ static bool find_part_in_list(struct glint_slice list, uint32_t number, uint32_t
 }
 
 /* Reads the parts, and makes their numbers those of their columns. Returns 0 or a code. */
-static int open_parts(struct glint_task *task, struct columns_reader *r, struct glint_slice list)
+static int read_parts_of_columns(struct glint_task *task, struct columns_reader *r,
+                                 struct glint_slice list)
 {
     struct columns *const c = &r->columns;
     r->parts = NULL;
@@ -617,7 +621,7 @@ static int open_parts(struct glint_task *task, struct columns_reader *r, struct 
 }
 
 /* Reads the types of rows, if they are typed. Returns 0 or a code. */
-static int open_types(struct glint_task *task, struct columns_reader *r)
+static int read_types_of_rows(struct glint_task *task, struct columns_reader *r)
 {
     struct glint_slice types;
     int e = glint_arg_slice(task, "types", &types);
@@ -633,9 +637,9 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
 {
     struct glint_slice numbers, letters, labels, parts;
     struct columns *c = &r->columns;
-    int64_t delimiter, skip_empty;
+    int64_t delimiter, are_empty_rows_skipped;
     int e = glint_arg_i64(task, "delimiter", &delimiter);
-    if (e == 0) e = glint_arg_i64(task, "skip_empty", &skip_empty);
+    if (e == 0) e = glint_arg_i64(task, "skip_empty", &are_empty_rows_skipped);
     if (e == 0) e = glint_arg_slice(task, "columns", &numbers);
     if (e == 0) e = glint_arg_slice(task, "letters", &letters);
     if (e == 0) e = nulls_open(task, &r->null);
@@ -648,14 +652,14 @@ int columns_open(struct glint_task *task, struct columns_reader *r)
         return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "a table's columns are out of range");
     r->delimiter = (uint8_t)delimiter;
     r->quotes = fields_may_quote(r->delimiter);
-    r->skip_empty = skip_empty != 0;
+    r->skip_empty = are_empty_rows_skipped != 0;
     c->count = (uint32_t)letters.size;
     if (c->count > 0) {
         memcpy(c->number, numbers.data, numbers.size);
         memcpy(c->letters, letters.data, letters.size);
     }
-    e = open_parts(task, r, parts);
-    if (e == 0) e = open_types(task, r);
+    e = read_parts_of_columns(task, r, parts);
+    if (e == 0) e = read_types_of_rows(task, r);
     if (e != 0) return e;
     for (uint32_t i = 0; i < c->count; i++) {
         r->labels[i] = (const char *)labels.data + (size_t)i * COLUMN_LABEL_BYTES;
@@ -727,7 +731,7 @@ struct field_scan {
 enum { FIELD_BLOCK = 64 };
 static_assert(FIELD_BLOCK <= READ_SLACK, "a block may begin at the last byte");
 
-static inline uint64_t find_in_block(const uint8_t *block, uint8_t delimiter)
+static inline uint64_t find_delimiters_in_block(const uint8_t *block, uint8_t delimiter)
 {
     uint64_t found = 0;
 #if defined(__x86_64__)
@@ -747,7 +751,7 @@ static inline const uint8_t *next_field_end(struct field_scan *s)
     while (s->found == 0) {
         if ((uint64_t)(s->end - s->block) <= FIELD_BLOCK) return s->end;
         s->block += FIELD_BLOCK;
-        s->found = find_in_block(s->block, s->delimiter);
+        s->found = find_delimiters_in_block(s->block, s->delimiter);
     }
     const uint8_t *at = s->block + __builtin_ctzll(s->found);
     s->found &= s->found - 1;
@@ -785,7 +789,7 @@ int columns_find(const struct columns_reader *r, struct glint_task *task, struct
         if (e != 0) return e;
     }
     struct field_scan scan = {.block = at, .end = end, .delimiter = r->delimiter};
-    if (row.size > 0) scan.found = find_in_block(at, r->delimiter);
+    if (row.size > 0) scan.found = find_delimiters_in_block(at, r->delimiter);
     for (uint32_t i = 0; i < r->columns.count; i++) {
         const uint32_t want = r->columns.number[r->sorted[i]];
         if (want == COLUMNS_LINE) {

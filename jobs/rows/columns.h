@@ -53,7 +53,7 @@ struct table {
     uint32_t use_count;
     uint32_t where_columns[COLUMNS_MAX]; /* that --where uses */
     uint32_t where_count;
-    uint32_t needed[2 * COLUMNS_MAX]; /* table_need_only */
+    uint32_t needed[2 * COLUMNS_MAX]; /* table_read_only_columns */
     uint32_t needed_count;
     bool some; /* only those are needed */
     uint32_t keys[COLUMNS_MAX]; /* table_key_columns */
@@ -76,7 +76,7 @@ void table_saves_rows(struct table *t);
 struct columns;
 /* The job needs no other columns of the rows, which it does not keep: of files of columns no others
  * are read. */
-void table_need_only(struct table *t, const struct columns *c);
+void table_read_only_columns(struct table *t, const struct columns *c);
 /* Columns [from, to) are compared as bytes, so that equal values must be equal texts
  * (glint_key_columns). */
 void table_key_columns(struct table *t, const struct columns *c, uint32_t from, uint32_t to);
@@ -99,8 +99,8 @@ struct columns {
  * user.id is a part of the column user, unless a column has this name. Names are those of the first
  * file; files with another header are read by their own (glint_with_columns). Returns 0 or the
  * context's code. */
-int columns_option(struct table *t, const struct glint_job_args *args, const char *option,
-                   const char *letters, struct columns *out);
+int columns_read_option(struct table *t, const struct glint_job_args *args, const char *option,
+                        const char *letters, struct columns *out);
 /* One item of such a list, which is all of `item`. Returns 0 or the context's code. */
 int columns_resolve(struct table *t, const char *option, const char *letters,
                     struct glint_slice item, uint32_t *out_number, uint8_t *out_letters);
@@ -121,7 +121,7 @@ static inline struct glint_slice columns_time_text(struct glint_slice time)
     const bool zoned = time.size > 0 && time.data[time.size - 1] == 'Z';
     return (struct glint_slice){time.data, time.size - zoned};
 }
-enum column_values columns_values(const struct table *t, uint32_t number);
+enum column_values columns_value_kind(const struct table *t, uint32_t number);
 /* Fails the context if a column is a part of one. Returns its code. */
 int columns_reject_parts(struct glint *g, const char *option, const uint32_t *numbers,
                          uint32_t count);

@@ -50,7 +50,7 @@ static bool are_texts_of_times_ordered(const struct glint_bounds *b)
     return true;
 }
 
-static void set_range(struct value_set *out, const struct glint_bounds *b)
+static void set_range_of_values(struct value_set *out, const struct glint_bounds *b)
 {
     struct expression_value min, max;
     out->ranged = b->known && expression_parse_value(out->type, b->min, &min) &&
@@ -63,9 +63,10 @@ static void set_range(struct value_set *out, const struct glint_bounds *b)
     out->max = max;
 }
 
-static struct value_set column_values(struct row_group_test *t, const struct expression *e,
-                                      const struct expression_instruction *i,
-                                      const uint32_t *columns)
+static struct value_set values_of_column_in_group(struct row_group_test *t,
+                                                  const struct expression *e,
+                                                  const struct expression_instruction *i,
+                                                  const uint32_t *columns)
 {
     struct glint_bounds b;
     struct value_set set = {.type = i->type, .column = columns[i->argument]};
@@ -81,7 +82,7 @@ static struct value_set column_values(struct row_group_test *t, const struct exp
                       (b.type == GLINT_BOUNDS_FLOAT && set.type == EXPRESSION_NUMBER);
     const bool ordered = b.type == GLINT_BOUNDS_TIME && set.type == EXPRESSION_TEXT && b.known &&
                          are_texts_of_times_ordered(&b);
-    if (same || ordered || one) set_range(&set, &b);
+    if (same || ordered || one) set_range_of_values(&set, &b);
     /* All integers, decimals and floats are numbers; all texts are texts. Times may be of years
      * that have no form, as 0000, unless both bounds have one. */
     if (set.type == EXPRESSION_TIME || set.type == EXPRESSION_TIME_OF_DAY)
@@ -121,8 +122,8 @@ static bool is_constant(const struct value_set *s)
 }
 
 /* Asks the file's Bloom filter whether the column may have the value: integers and texts. */
-static bool may_have(struct row_group_test *t, const struct value_set *column,
-                     const struct expression_value *value)
+static bool column_may_have_value(struct row_group_test *t, const struct value_set *column,
+                                  const struct expression_value *value)
 {
     char text[NUMBER_FORMAT_MAX];
     struct glint_slice s = {(const uint8_t *)text, 0};
@@ -158,8 +159,8 @@ static uint32_t possible_orders(struct row_group_test *t, const struct value_set
                  (low != EXPRESSION_GREATER && high != EXPRESSION_LESS ? EXPRESSION_EQUAL : 0);
     }
     if ((orders & EXPRESSION_EQUAL) == 0) return orders;
-    if ((is_constant(b) && !may_have(t, a, &b->min)) ||
-        (is_constant(a) && !may_have(t, b, &a->min)))
+    if ((is_constant(b) && !column_may_have_value(t, a, &b->min)) ||
+        (is_constant(a) && !column_may_have_value(t, b, &a->min)))
         orders &= ~(uint32_t)EXPRESSION_EQUAL;
     return orders;
 }
@@ -195,19 +196,19 @@ static uint8_t or_truths(uint8_t a, uint8_t b)
     return not_truths(and_truths(not_truths(a), not_truths(b)));
 }
 
-static uint8_t truths_of(const struct value_set *s)
+static uint8_t possible_truths_of_set(const struct value_set *s)
 {
     return s->type == EXPRESSION_BOOLEAN ? s->truths
            : s->type == EXPRESSION_NULL  ? MAY_BE_NULL
                                          : ANY_TRUTH;
 }
 
-static bool may_be_null(const struct value_set *s)
+static bool set_may_be_null(const struct value_set *s)
 {
     return s->type == EXPRESSION_BOOLEAN ? (s->truths & MAY_BE_NULL) != 0 : s->null;
 }
 
-static bool may_be_value(const struct value_set *s)
+static bool set_may_have_values(const struct value_set *s)
 {
     return s->type == EXPRESSION_BOOLEAN ? (s->truths & ~MAY_BE_NULL) != 0 : s->value;
 }
@@ -215,8 +216,8 @@ static bool may_be_value(const struct value_set *s)
 /* ---- Evaluation */
 
 /* As apply_instruction in expression.c, on sets. */
-static void apply_to_sets(struct row_group_test *t, const struct expression_instruction *i,
-                          struct value_set *top)
+static void apply_instruction_to_sets(struct row_group_test *t,
+                                      const struct expression_instruction *i, struct value_set *top)
 {
     switch (i->operation) {
     case EXPRESSION_COMPARE:
@@ -230,21 +231,25 @@ static void apply_to_sets(struct row_group_test *t, const struct expression_inst
     case EXPRESSION_IN_BEGIN: top[1] = truth_set(MAY_BE_FALSE); return;
     case EXPRESSION_IN: {
         const struct value_set constant = constant_value(&i->constant);
-        *top = truth_set(
-            or_truths(truths_of(top), comparison_truths(t, &top[-1], &constant, EXPRESSION_EQUAL)));
+        *top = truth_set(or_truths(possible_truths_of_set(top),
+                                   comparison_truths(t, &top[-1], &constant, EXPRESSION_EQUAL)));
         return;
     }
     case EXPRESSION_IN_END: top[-1] = *top; return;
     case EXPRESSION_LIKE: top[-1] = truth_set(ANY_TRUTH); return;
     case EXPRESSION_IS_NULL:
-        *top = truth_set((uint8_t)((may_be_null(top) ? MAY_BE_TRUE : 0) |
-                                   (may_be_value(top) ? MAY_BE_FALSE : 0)));
+        *top = truth_set((uint8_t)((set_may_be_null(top) ? MAY_BE_TRUE : 0) |
+                                   (set_may_have_values(top) ? MAY_BE_FALSE : 0)));
         return;
-    case EXPRESSION_NOT: *top = truth_set(not_truths(truths_of(top))); return;
+    case EXPRESSION_NOT: *top = truth_set(not_truths(possible_truths_of_set(top))); return;
     case EXPRESSION_AND:
-        top[-1] = truth_set(and_truths(truths_of(&top[-1]), truths_of(top)));
+        top[-1] =
+            truth_set(and_truths(possible_truths_of_set(&top[-1]), possible_truths_of_set(top)));
         return;
-    case EXPRESSION_OR: top[-1] = truth_set(or_truths(truths_of(&top[-1]), truths_of(top))); return;
+    case EXPRESSION_OR:
+        top[-1] =
+            truth_set(or_truths(possible_truths_of_set(&top[-1]), possible_truths_of_set(top)));
+        return;
     default: { /* NEGATE, CALCULATE: the result may be out of range, or a division by 0 */
         struct value_set *out = i->operation == EXPRESSION_NEGATE ? top : &top[-1];
         *out = (struct value_set){
@@ -255,9 +260,11 @@ static void apply_to_sets(struct row_group_test *t, const struct expression_inst
 }
 
 /* Whether the right side of AND and OR is evaluated for no row. */
-static bool is_skipped(const struct expression_instruction *i, const struct value_set *top)
+static bool is_right_side_skipped(const struct expression_instruction *i,
+                                  const struct value_set *top)
 {
-    return truths_of(top) == (i->operation == EXPRESSION_OR_SKIP ? MAY_BE_TRUE : MAY_BE_FALSE);
+    return possible_truths_of_set(top) ==
+           (i->operation == EXPRESSION_OR_SKIP ? MAY_BE_TRUE : MAY_BE_FALSE);
 }
 
 int expression_may_be_true(const struct expression *e, const uint32_t *columns,
@@ -273,11 +280,11 @@ int expression_may_be_true(const struct expression *e, const uint32_t *columns,
             *++top = constant_value(&i->constant);
         } else if (i->operation == EXPRESSION_COLUMN) {
             top++;
-            *top = column_values(&t, e, i, columns);
+            *top = values_of_column_in_group(&t, e, i, columns);
         } else if (i->operation == EXPRESSION_AND_SKIP || i->operation == EXPRESSION_OR_SKIP) {
-            if (is_skipped(i, top)) at = i->argument;
+            if (is_right_side_skipped(i, top)) at = i->argument;
         } else {
-            apply_to_sets(&t, i, top);
+            apply_instruction_to_sets(&t, i, top);
             top += effect.leaves - effect.takes;
         }
         /* Bad rows of a side that is perhaps not evaluated count: then the group is read. */
@@ -285,5 +292,5 @@ int expression_may_be_true(const struct expression *e, const uint32_t *columns,
     }
     if (t.failed != 0) return t.failed;
     assert(top == stack + 1);
-    return (truths_of(top) & MAY_BE_TRUE) != 0;
+    return (possible_truths_of_set(top) & MAY_BE_TRUE) != 0;
 }

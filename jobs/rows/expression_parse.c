@@ -248,7 +248,7 @@ static void put_instruction_text(struct expression_source *s, uint64_t offset,
 }
 
 /* An instruction skips to the one that comes next. */
-static void skip_to_here(struct expression_source *s, uint64_t offset)
+static void set_skip_target(struct expression_source *s, uint64_t offset)
 {
     const uint32_t target = s->count - s->first;
     if (s->failed == 0) memcpy(s->code + offset + 2, &target, sizeof target);
@@ -605,7 +605,7 @@ static struct operand parse_logical(struct expression_source *s, const char *nam
         struct operand right = next(s);
         require_operand_type(s, &right, EXPRESSION_BOOLEAN, name);
         put_instruction(s, joins, EXPRESSION_NULL, 0);
-        skip_to_here(s, skip);
+        set_skip_target(s, skip);
         left = make_operand(EXPRESSION_BOOLEAN);
     }
     return left;

@@ -87,8 +87,8 @@ struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool heade
 }
 
 /* The rows for which --where is true, of a source that has the columns of `f`. */
-static struct glint_rdd *fields_where(struct glint_rdd *lines, const char *paths,
-                                      const struct fields *f)
+static struct glint_rdd *filter_rows_by_where(struct glint_rdd *lines, const char *paths,
+                                              const struct fields *f)
 {
     if (f->where == NULL || lines == NULL) return lines;
     struct table t = {.g = glint_context(lines),
@@ -108,7 +108,7 @@ static struct glint_rdd *fields_where(struct glint_rdd *lines, const char *paths
 }
 
 /* All rows; the RDD is the source, as row_output_save and glint_key_columns want it. */
-static struct glint_rdd *all_rows(struct glint_rdd *lines, const struct fields *f)
+static struct glint_rdd *read_rows_of_source(struct glint_rdd *lines, const struct fields *f)
 {
     lines = fields_source(lines, f->csv, f->header);
     columns_match(lines, f->names, f->delimiter, f->uses, f->use_count);
@@ -119,10 +119,10 @@ static struct glint_rdd *all_rows(struct glint_rdd *lines, const struct fields *
     return nulls_source(lines, &f->nulls);
 }
 
-static struct glint_rdd *source_of(struct glint_rdd *lines, const char *paths,
-                                   const struct fields *f)
+static struct glint_rdd *read_rows_that_match_where(struct glint_rdd *lines, const char *paths,
+                                                    const struct fields *f)
 {
-    return fields_where(all_rows(lines, f), paths, f);
+    return filter_rows_by_where(read_rows_of_source(lines, f), paths, f);
 }
 
 int fields_check_path(struct glint *g, const char *option, struct glint_slice path)
@@ -152,8 +152,8 @@ static uint32_t read_json_column(struct glint *g, const char *option, const char
 
 /* Reads an option that is a column, by f->header and f->delimiter. An invalid one sets the
  * context's error. */
-static uint32_t fields_column(struct glint *g, const struct glint_job_args *args,
-                              const char *option, const char *paths, struct fields *f)
+static uint32_t fields_read_column_option(struct glint *g, const struct glint_job_args *args,
+                                          const char *option, const char *paths, struct fields *f)
 {
     const char *text = glint_job_option(args, option);
     if (f->csv == FIELDS_JSON) return read_json_column(g, option, text, f);
@@ -190,7 +190,7 @@ static int read_format_options(struct glint *g, const struct glint_job_args *arg
     int r = fields_delimiter(g, args, "delimiter", paths, &out->delimiter, &out->csv);
     out->header = out->csv == FIELDS_COLUMNS || glint_job_option(args, "header") != NULL;
     out->where = glint_job_option(args, "where");
-    return r == 0 ? nulls_option(g, args, out->csv, out->delimiter, &out->nulls) : r;
+    return r == 0 ? nulls_read_option(g, args, out->csv, out->delimiter, &out->nulls) : r;
 }
 
 bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delimiter, uint32_t last)
@@ -202,7 +202,7 @@ bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delim
 }
 
 /* Completes the options with what depends on the columns. Returns the context's code. */
-static int columns_chosen(struct glint *g, const char *paths, struct fields *f)
+static int complete_column_options(struct glint *g, const char *paths, struct fields *f)
 {
     const uint32_t last = f->id_column > f->key_column ? f->id_column : f->key_column;
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
@@ -213,58 +213,58 @@ static int columns_chosen(struct glint *g, const char *paths, struct fields *f)
     return glint_error(g)->code;
 }
 
-static int id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                      struct fields *out)
+static int read_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                           struct fields *out)
 {
     if (read_format_options(g, args, paths, out) != 0) return glint_error(g)->code;
     out->pairs = out->csv == FIELDS_COLUMNS && out->where == NULL;
-    nulls_missing_option(g, args, out->csv, out->header, &out->nulls);
-    out->id_column = fields_column(g, args, "id-column", paths, out);
+    nulls_read_missing_option(g, args, out->csv, out->header, &out->nulls);
+    out->id_column = fields_read_column_option(g, args, "id-column", paths, out);
     out->key_column = out->id_column;
     out->key = FIELDS_NONE;
     return glint_error(g)->code;
 }
 
-int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                      struct fields *out)
+int fields_read_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                           struct fields *out)
 {
-    int r = id_options(g, args, paths, out);
-    return r == 0 ? columns_chosen(g, paths, out) : r;
+    int r = read_id_options(g, args, paths, out);
+    return r == 0 ? complete_column_options(g, paths, out) : r;
 }
 
 /* The type of the key, and its column unless it has none. */
-static int key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                       struct fields *out)
+static int read_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                            struct fields *out)
 {
     const char *key = glint_job_option(args, "key");
-    if (strcmp(key, "none") == 0) return columns_chosen(g, paths, out);
-    out->key_column = fields_column(g, args, "key-column", paths, out);
+    if (strcmp(key, "none") == 0) return complete_column_options(g, paths, out);
+    out->key_column = fields_read_column_option(g, args, "key-column", paths, out);
     if (strcmp(key, "rating") == 0)
         out->key = FIELDS_RATING;
     else if (strcmp(key, "int") == 0)
         out->key = FIELDS_INT;
     else
         out->key = FIELDS_TEXT;
-    return columns_chosen(g, paths, out);
+    return complete_column_options(g, paths, out);
 }
 
-int fields_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                   struct fields *out)
+int fields_read_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                        struct fields *out)
 {
-    int r = id_options(g, args, paths, out);
-    return r == 0 ? key_options(g, args, paths, out) : r;
+    int r = read_id_options(g, args, paths, out);
+    return r == 0 ? read_key_options(g, args, paths, out) : r;
 }
 
-int fields_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                       struct fields *out)
+int fields_read_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                            struct fields *out)
 {
-    if (glint_job_given(args, "id-column")) return fields_options(g, args, paths, out);
+    if (glint_job_given(args, "id-column")) return fields_read_options(g, args, paths, out);
     int r = read_format_options(g, args, paths, out);
     out->key = FIELDS_NONE; /* columns 0 are in every row */
     out->pairs = out->csv == FIELDS_COLUMNS && out->where == NULL;
     out->no_ids = true;
-    nulls_missing_option(g, args, out->csv, out->header, &out->nulls);
-    if (r == 0) r = key_options(g, args, paths, out);
+    nulls_read_missing_option(g, args, out->csv, out->header, &out->nulls);
+    if (r == 0) r = read_key_options(g, args, paths, out);
     if (out->csv == FIELDS_JSON) out->id_column = out->key_column;
     return r;
 }
@@ -283,13 +283,13 @@ struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args
     f.nulls.missing = f.csv == FIELDS_JSON; /* columns of --where */
     f.nulls.header = f.header;
     f.whole = true;
-    *out_source = all_rows(glint_text_file(g, paths), &f);
-    return fields_where(*out_source, paths, &f);
+    *out_source = read_rows_of_source(glint_text_file(g, paths), &f);
+    return filter_rows_by_where(*out_source, paths, &f);
 }
 
 /* The number of a column that was chosen by name may be another one in another list of files. */
-static uint32_t column_in(struct glint *g, const char *paths, const struct fields *f,
-                          uint32_t number)
+static uint32_t find_column_in_other_files(struct glint *g, const char *paths,
+                                           const struct fields *f, uint32_t number)
 {
     struct glint_rdd *lines = fields_source(glint_text_file(g, paths), f->csv, false);
     struct glint_slice names = glint_first_line(lines), wanted = f->names, name = {NULL, 0}, found;
@@ -310,21 +310,21 @@ static struct glint_rdd *column_pairs(struct glint *g, const char *paths, const 
                                      .key_type = f->key == FIELDS_TEXT ? GLINT_TEXT : GLINT_ANY,
                                      .value_type = GLINT_TEXT,
                                      .null_rows = FIELDS_NULL_ROWS};
-    if (f->key != FIELDS_NONE) pair.key = column_in(g, paths, f, f->key_column);
-    if (!f->no_ids) pair.value = column_in(g, paths, f, f->id_column);
+    if (f->key != FIELDS_NONE) pair.key = find_column_in_other_files(g, paths, f, f->key_column);
+    if (!f->no_ids) pair.value = find_column_in_other_files(g, paths, f, f->id_column);
     return glint_column_pairs(g, paths, &pair);
 }
 
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f)
 {
     if (f->pairs) return column_pairs(g, paths, f);
-    return source_of(glint_text_file(g, paths), paths, f);
+    return read_rows_that_match_where(glint_text_file(g, paths), paths, f);
 }
 
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,
                                           const struct fields *f)
 {
-    return source_of(glint_n_line_text_file(g, paths, lines), paths, f);
+    return read_rows_that_match_where(glint_n_line_text_file(g, paths, lines), paths, f);
 }
 
 void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,

@@ -132,13 +132,13 @@ struct fields {
 
 /* Driver: reads the options. With --header, columns may be names: those of the first line of
  * `paths`. Returns 0 or the context's code. */
-int fields_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                   struct fields *out);
-int fields_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                      struct fields *out);
-/* As fields_options, for jobs that need no ids: lines of JSON then need no --id-column. */
-int fields_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
-                       struct fields *out);
+int fields_read_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                        struct fields *out);
+int fields_read_id_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                           struct fields *out);
+/* As fields_read_options, for jobs that need no ids: lines of JSON then need no --id-column. */
+int fields_read_key_options(struct glint *g, const struct glint_job_args *args, const char *paths,
+                            struct fields *out);
 /* Reads an option that is a delimiter, of the rows in `paths`. With --csv that is *out_csv, with
  * --json-lines FIELDS_JSON, with files of columns FIELDS_COLUMNS, and *out the separator of plain
  * rows (glint_with_csv); else *out_csv is 0. `paths` NULL: the job reads no files of columns.

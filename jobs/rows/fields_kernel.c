@@ -11,7 +11,7 @@ static inline uint64_t equal_bits(uint64_t word, uint8_t byte)
     return (equal >> 7) * UINT64_C(0x0102040810204080) >> 56;
 }
 
-static uint32_t find_scalar(struct fields_block *b, uint8_t delimiter, bool line_start)
+static uint32_t find_delimiters_scalar(struct fields_block *b, uint8_t delimiter, bool line_start)
 {
     uint32_t lines = 0;
     for (uint32_t i = 0; i < b->chunks; i++) {
@@ -92,7 +92,7 @@ void fields_parse_ints(const uint8_t *base, const uint32_t *start, const uint32_
 }
 
 static const struct fields_kernel kernel_scalar = {.row_bytes_max = 16,
-                                                   .find = find_scalar,
+                                                   .find = find_delimiters_scalar,
                                                    .follow = fields_rows_adjacent,
                                                    .ends = fields_row_ends,
                                                    .places = bit_positions_scalar,

@@ -55,8 +55,8 @@ static bool find_column_slow(const uint8_t *row, uint32_t size, uint8_t delimite
 }
 
 /* The same from the mask of the first WINDOW bytes, if the column ends in them. */
-static inline bool find_column(const uint8_t *row, uint32_t size, uint32_t mask, uint8_t delimiter,
-                               uint32_t column, struct span *out)
+static inline bool find_column_by_mask(const uint8_t *row, uint32_t size, uint32_t mask,
+                                       uint8_t delimiter, uint32_t column, struct span *out)
 {
     uint32_t start = 0, rest = mask;
     for (uint32_t i = 0; i < column; i++) {
@@ -121,13 +121,13 @@ static inline const char *parse_key_field(const struct fields *f, struct glint_s
 }
 
 /* Finds both columns of a row. Returns false if one is missing. */
-static inline bool find_columns(const struct fields *f, const uint8_t *row, uint32_t size,
-                                struct span *key, struct span *id)
+static inline bool find_key_and_id_columns(const struct fields *f, const uint8_t *row,
+                                           uint32_t size, struct span *key, struct span *id)
 {
     uint32_t mask = delimiter_mask(row, f->delimiter);
     if (size < WINDOW) mask &= (1u << size) - 1;
-    return find_column(row, size, mask, f->delimiter, f->key_column, key) &&
-           find_column(row, size, mask, f->delimiter, f->id_column, id);
+    return find_column_by_mask(row, size, mask, f->delimiter, f->key_column, key) &&
+           find_column_by_mask(row, size, mask, f->delimiter, f->id_column, id);
 }
 
 /* Returns 0: the row belongs to no key, or has no id. */
@@ -171,7 +171,7 @@ static int parse_row(const struct fields *f, struct glint_task *task, struct gli
         return !f->keep_nulls && nulls_is(f->null, row) ? leave_out_null_row(f, task) : 1;
     }
     if (row.size == 0 && f->skip_empty) return 0;
-    if (!find_columns(f, row.data, (uint32_t)row.size, &k, &i))
+    if (!find_key_and_id_columns(f, row.data, (uint32_t)row.size, &k, &i))
         return set_missing_column_error(f, task, row, (struct glint_slice){NULL, 0},
                                         "a column is missing");
     struct glint_slice text = {row.data + k.start, k.end - k.start};
@@ -314,8 +314,9 @@ static bool is_scan_worthwhile(const struct fields *f, const struct glint_column
 
 /* Reads the key of a pair into *out, unless it is a text or none. Returns 1, 0 if it is bad and
  * left out, or a code. */
-static int read_column_key(const struct fields *f, struct glint_task *task,
-                           const struct glint_cell *key_cell, struct glint_slice id, int64_t *out)
+static int read_key_of_column_pair(const struct fields *f, struct glint_task *task,
+                                   const struct glint_cell *key_cell, struct glint_slice id,
+                                   int64_t *out)
 {
     char text[TEXT_NUMBER_MAX];
     struct glint_slice shown = {(const uint8_t *)text, 0};
@@ -345,7 +346,7 @@ static int read_column_key(const struct fields *f, struct glint_task *task,
 }
 
 /* Ratings of a whole batch. Returns whether all are in range. */
-static bool take_ratings(const double *numbers, uint32_t rows, int64_t *out)
+static bool convert_ratings_of_batch(const double *numbers, uint32_t rows, int64_t *out)
 {
     bool good = true;
     for (uint32_t i = 0; i < rows; i++) good &= numbers[i] >= 0 && numbers[i] <= 10;
@@ -361,8 +362,8 @@ static void set_offsets(const struct glint_column *c, uint32_t row, uint32_t at,
     end[at] = c->start != NULL ? c->end[row] : (uint32_t)c->size;
 }
 
-static int take_each_pair(struct fields *f, struct glint_task *task,
-                          const struct glint_batch *pairs)
+static int convert_pairs_one_by_one(struct fields *f, struct glint_task *task,
+                                    const struct glint_batch *pairs)
 {
     uint32_t n = 0;
     for (uint32_t row = 0; row < pairs->rows; row++) {
@@ -372,7 +373,7 @@ static int take_each_pair(struct fields *f, struct glint_task *task,
         if (value.size > UINT32_MAX ||
             (f->key == FIELDS_TEXT && cell.value.bytes.size > UINT32_MAX))
             return glint_bad_row(task, value, "a value is longer than 4 GiB");
-        const int r = read_column_key(f, task, &cell, value, &key);
+        const int r = read_key_of_column_pair(f, task, &cell, value, &key);
         if (r < 0) return r;
         if (r == 0) continue;
         set_offsets(&pairs->value, row, n, f->id_start, f->id_end);
@@ -386,7 +387,8 @@ static int take_each_pair(struct fields *f, struct glint_task *task,
     return 0;
 }
 
-static int take_pairs(struct fields *f, struct glint_task *task, const struct glint_batch *pairs)
+static int convert_pairs_of_batch(struct fields *f, struct glint_task *task,
+                                  const struct glint_batch *pairs)
 {
     assert(f->pairs && pairs->value.type == GLINT_TEXT);
     f->base = pairs->value.base;
@@ -394,10 +396,10 @@ static int take_pairs(struct fields *f, struct glint_task *task, const struct gl
     f->key_base = pairs->key.base;
     f->key_size = pairs->key.size;
     const bool ratings = f->key == FIELDS_RATING && pairs->key.type == GLINT_F64 &&
-                         take_ratings(pairs->key.f64, pairs->rows, f->number);
+                         convert_ratings_of_batch(pairs->key.f64, pairs->rows, f->number);
     const bool ints = f->key == FIELDS_INT && pairs->key.type == GLINT_I64;
     if ((!ratings && !ints && f->key != FIELDS_NONE) || pairs->value.start == NULL)
-        return take_each_pair(f, task, pairs);
+        return convert_pairs_one_by_one(f, task, pairs);
     f->rows = pairs->rows;
     if (ints) memcpy(f->number, pairs->key.i64, pairs->rows * sizeof *f->number);
     memcpy(f->id_start, pairs->value.start, pairs->rows * sizeof *f->id_start);
@@ -409,7 +411,7 @@ static int parse_batch(struct fields *f, struct glint_task *task, const struct g
 {
     uint64_t odd[FIELDS_ODD_WORDS] = {0};
     assert(lines->rows <= FIELDS_ROWS_MAX);
-    if (f->pairs) return take_pairs(f, task, lines);
+    if (f->pairs) return convert_pairs_of_batch(f, task, lines);
     int r = f->quotes ? fields_reject_quoted(task, lines, f->delimiter) : 0;
     if (r != 0) return r;
     f->base = f->key_base = lines->value.base;
@@ -435,7 +437,7 @@ static int set_bad_id_error(const struct fields *f, struct glint_task *task, str
 }
 
 /* A batch's values: at most ID_VALUE_MAX bytes each, or half of its text. */
-static int reserve_values(struct fields *f, struct glint_task *task)
+static int reserve_id_value_bytes(struct fields *f, struct glint_task *task)
 {
     uint64_t text = 0;
     for (uint32_t row = 0; row < f->rows; row++) text += f->id_end[row] - f->id_start[row];
@@ -454,7 +456,7 @@ static int parse_id_values(struct fields *f, struct glint_task *task)
     const uint32_t rows = f->rows;
     uint32_t kept = 0;
     uint64_t used = 0;
-    int r = reserve_values(f, task);
+    int r = reserve_id_value_bytes(f, task);
     for (uint32_t row = 0; r == 0 && row < rows; row++) {
         const struct glint_slice id = {f->base + f->id_start[row],
                                        f->id_end[row] - f->id_start[row]};

@@ -14,7 +14,7 @@
 
 #define AVX2 __attribute__((target("avx2,bmi,popcnt")))
 
-AVX2 INLINE uint64_t equal_avx2(__m256i low, __m256i high, __m256i wanted)
+AVX2 INLINE uint64_t equal_vector_mask_avx2(__m256i low, __m256i high, __m256i wanted)
 {
     const uint32_t a = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, wanted));
     const uint32_t b = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, wanted));
@@ -31,8 +31,9 @@ AVX2 static uint32_t find_delimiters_avx2(struct fields_block *b, uint8_t delimi
         __builtin_prefetch(p + AHEAD);
         const __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)p);
         const __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
-        const uint64_t newlines = equal_avx2(low, high, lf);
-        line_start = fields_put_chunk(b, i, equal_avx2(low, high, wanted), newlines, line_start);
+        const uint64_t newlines = equal_vector_mask_avx2(low, high, lf);
+        line_start =
+            fields_put_chunk(b, i, equal_vector_mask_avx2(low, high, wanted), newlines, line_start);
         lines += fields_bit_count(newlines);
     }
     return lines;
@@ -64,7 +65,7 @@ AVX2 INLINE void store_numbers_of_bits(const uint8_t *parsed, uint64_t bits, int
 }
 
 /* Parses 32 lanes as if a rating started in each. Returns bit i if it is "d.d" in lane i. */
-AVX2 INLINE uint32_t parse_avx2(const uint8_t *p, uint8_t *parsed)
+AVX2 INLINE uint32_t parse_rating_lanes_avx2(const uint8_t *p, uint8_t *parsed)
 {
     const __m256i zero = _mm256_set1_epi8('0'), dot = _mm256_set1_epi8('.');
     const __m256i nine = _mm256_set1_epi8(9), four = _mm256_set1_epi8(4);
@@ -90,8 +91,8 @@ AVX2 static uint32_t parse_ratings_avx2(const struct fields_block *b, const uint
     parsed[FIELDS_CHUNK] = 0;
     for (uint32_t i = 0; i < b->chunks; i++) {
         const uint8_t *p = b->text + lead + i * FIELDS_CHUNK;
-        const uint64_t usual = parse_avx2(p, parsed) | (uint64_t)parse_avx2(p + 32, parsed + 32)
-                                                           << 32;
+        const uint64_t usual = parse_rating_lanes_avx2(p, parsed) |
+                               (uint64_t)parse_rating_lanes_avx2(p + 32, parsed + 32) << 32;
         const uint64_t wrong = bits[i] & ~(usual & fields_ended(b, i, lead + 3));
         store_numbers_of_bits(parsed, bits[i], out + n);
         if (__builtin_expect(wrong != 0, 0)) fields_mark(odd, wrong, bits[i], n);
@@ -337,8 +338,8 @@ AVX512 INLINE __m128i narrow_to_16_bits(const int64_t *number, uint32_t left, __
 }
 
 /* The table is one vector; looks up 32 rows at once. */
-AVX512 static bool look_up_avx512(const int64_t *number, uint32_t rows, const uint16_t *table,
-                                  uint16_t *out)
+AVX512 static bool look_up_keys_avx512(const int64_t *number, uint32_t rows, const uint16_t *table,
+                                       uint16_t *out)
 {
     const __m512i entries = _mm512_loadu_si512(table), none = _mm512_set1_epi16(-1);
     __m512i all = _mm512_setzero_si512();
@@ -358,8 +359,8 @@ AVX512 static bool look_up_avx512(const int64_t *number, uint32_t rows, const ui
     return missing == 0 && _mm512_cmpge_epu64_mask(all, _mm512_set1_epi64(FIELDS_TABLE)) == 0;
 }
 
-AVX512 static void count_avx512(const uint16_t *number, uint32_t rows, uint32_t values,
-                                uint32_t *out_count)
+AVX512 static void count_keys_avx512(const uint16_t *number, uint32_t rows, uint32_t values,
+                                     uint32_t *out_count)
 {
     for (uint32_t v = 0; v < values; v++) {
         const __m512i wanted = _mm512_set1_epi16((short)v);
@@ -389,8 +390,8 @@ const struct fields_kernel *fields_kernel_avx512(void)
                                                 .places = bit_positions_avx2,
                                                 .ratings = parse_ratings_avx2,
                                                 .ints = parse_ints_avx512,
-                                                .look_up = look_up_avx512,
-                                                .count = count_avx512};
+                                                .look_up = look_up_keys_avx512,
+                                                .count = count_keys_avx512};
     return has_avx512() ? &kernel : NULL;
 }
 
@@ -403,8 +404,8 @@ const struct fields_kernel *fields_kernel_vbmi2(void)
                                                 .places = bit_positions_vbmi2,
                                                 .ratings = parse_ratings_vbmi2,
                                                 .ints = parse_ints_avx512,
-                                                .look_up = look_up_avx512,
-                                                .count = count_avx512};
+                                                .look_up = look_up_keys_avx512,
+                                                .count = count_keys_avx512};
     return has_avx512() && __builtin_cpu_supports("avx512vbmi2") ? &kernel : NULL;
 }
 

@@ -11,7 +11,7 @@
 
 enum { UUID_BYTES = 16, UUID_TEXT = 36, DAY_SECONDS = 86400, MICROS = 1000000, EXPONENT_MAX = 100 };
 
-static void put_value(uint8_t *out, uint64_t value, uint32_t width)
+static void write_little_endian_value(uint8_t *out, uint64_t value, uint32_t width)
 {
     assert(width == 4 || width == 8);
     for (uint32_t i = 0; i < width; i++) out[i] = (uint8_t)(value >> 8 * i);
@@ -59,7 +59,7 @@ static const char *parse_micros(struct glint_slice text, int64_t *out)
 }
 
 /* Also with an exponent, as DuckDB and Arrow read decimals: 1e1 is 10. */
-static const char *parse_decimal(uint32_t type, struct glint_slice text, int64_t *out)
+static const char *parse_decimal_id(uint32_t type, struct glint_slice text, int64_t *out)
 {
     struct number number;
     int64_t exponent = 0;
@@ -139,7 +139,7 @@ const char *id_value_parse(uint32_t type, uint32_t width, struct glint_slice tex
     case BLOOM_ID_I64: wrong = parse_integer(text, INT64_MIN, INT64_MAX, &value); break;
     case BLOOM_ID_DATE: wrong = parse_date(text, &value); break;
     case BLOOM_ID_TIMESTAMP: wrong = parse_micros(text, &value); break;
-    case BLOOM_ID_DECIMAL: wrong = parse_decimal(type, text, &value); break;
+    case BLOOM_ID_DECIMAL: wrong = parse_decimal_id(type, text, &value); break;
     case BLOOM_ID_U64: wrong = parse_u64(text, &bits); break;
     case BLOOM_ID_F64:
         if (!glint_parse_f64(text, &real)) return "it is not a number";
@@ -150,12 +150,12 @@ const char *id_value_parse(uint32_t type, uint32_t width, struct glint_slice tex
         *out_size = text.size;
         return NULL;
     }
-    if (wrong == NULL) put_value(out, (uint64_t)value | bits, width);
+    if (wrong == NULL) write_little_endian_value(out, (uint64_t)value | bits, width);
     return wrong;
 }
 
 /* The bytes without a character of UTF-8 that is cut at their end. */
-static uint64_t whole_characters(const uint8_t *text, uint64_t size)
+static uint64_t size_of_whole_characters(const uint8_t *text, uint64_t size)
 {
     uint64_t first = size; /* of the last character */
     while (first > 0 && size - first < 3 && (text[first - 1] & 0xc0) == 0x80) first--;
@@ -235,7 +235,8 @@ void id_value_format(uint32_t type, const uint8_t *value, uint64_t size, bool wh
         break;
     default:
         text_format(out, ID_VALUE_TEXT_MAX, "%.*s",
-                    (int)(whole ? size : whole_characters(value, size)), (const char *)value);
+                    (int)(whole ? size : size_of_whole_characters(value, size)),
+                    (const char *)value);
     }
 }
 

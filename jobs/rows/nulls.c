@@ -5,7 +5,7 @@
 
 enum { TEXT_MAX = 64 };
 
-static const char *text_problem(const char *text, uint8_t csv, uint8_t delimiter)
+static const char *null_text_problem(const char *text, uint8_t csv, uint8_t delimiter)
 {
     if (strlen(text) > TEXT_MAX) return "it has more than 64 bytes";
     if (strpbrk(text, "\n\r") != NULL) return "it contains a line end";
@@ -16,11 +16,11 @@ static const char *text_problem(const char *text, uint8_t csv, uint8_t delimiter
     return strchr(text, cut) != NULL ? "it contains the delimiter" : NULL;
 }
 
-int nulls_option(struct glint *g, const struct glint_job_args *args, uint8_t csv, uint8_t delimiter,
-                 struct nulls *out)
+int nulls_read_option(struct glint *g, const struct glint_job_args *args, uint8_t csv,
+                      uint8_t delimiter, struct nulls *out)
 {
     const char *text = glint_job_option(args, "null");
-    const char *problem = text_problem(text, csv, delimiter);
+    const char *problem = null_text_problem(text, csv, delimiter);
     /* An empty field has no room for a mark: with --null '' of CSV every empty field is null. */
     const bool typed = csv == FIELDS_JSON || csv == FIELDS_COLUMNS;
     *out = (struct nulls){.text = text, .marked = typed || (csv != 0 && *text != 0)};
@@ -29,8 +29,8 @@ int nulls_option(struct glint *g, const struct glint_job_args *args, uint8_t csv
                        "--null \"%s\": %s", text, problem);
 }
 
-void nulls_missing_option(struct glint *g, const struct glint_job_args *args, uint8_t csv,
-                          bool header, struct nulls *n)
+void nulls_read_missing_option(struct glint *g, const struct glint_job_args *args, uint8_t csv,
+                               bool header, struct nulls *n)
 {
     const char *missing = glint_job_option(args, "missing");
     n->header = header;

@@ -32,12 +32,12 @@ struct nulls {
 };
 
 /* Reads --null. `csv` and `delimiter` as struct fields. Returns 0 or the context's code. */
-int nulls_option(struct glint *g, const struct glint_job_args *args, uint8_t csv, uint8_t delimiter,
-                 struct nulls *out);
+int nulls_read_option(struct glint *g, const struct glint_job_args *args, uint8_t csv,
+                      uint8_t delimiter, struct nulls *out);
 /* Reads --missing, of jobs with columns, `csv` as before, `header`: the first line of each file is
  * one. It fails the context if it has no effect. */
-void nulls_missing_option(struct glint *g, const struct glint_job_args *args, uint8_t csv,
-                          bool header, struct nulls *n);
+void nulls_read_missing_option(struct glint *g, const struct glint_job_args *args, uint8_t csv,
+                               bool header, struct nulls *n);
 /* Applies them to a source, after its form. Returns `lines`. */
 struct glint_rdd *nulls_source(struct glint_rdd *lines, const struct nulls *n);
 /* What a null is in rows. */

@@ -149,7 +149,7 @@ bool number_parse(struct glint_slice text, struct number *out)
 
 /* ---- Cells */
 
-bool number_take(struct glint_slice *rest, struct number *out)
+bool number_read_cell(struct glint_slice *rest, struct number *out)
 {
     static_assert(CELL_DECIMALS_MAX == (int)NUMBER_DIGITS_MAX, "a cell has each exact number");
     const uint32_t size = rest->size > 0 ? cell_number_bytes(rest->data[0]) : 0;

@@ -49,7 +49,7 @@ static inline uint8_t *number_put(uint8_t *out, const struct number *n)
     return cell_put_wide(out, n->low, n->high, n->decimals);
 }
 /* Cuts a cell off `rest`; null is NUMBER_NONE. Returns false if it does not begin with a number. */
-bool number_take(struct glint_slice *rest, struct number *out);
+bool number_read_cell(struct glint_slice *rest, struct number *out);
 
 /* The nearest double. */
 double number_f64(const struct number *n);

@@ -48,7 +48,7 @@ static int partition_row_init(struct glint_task *task, void *state)
     return 0;
 }
 
-static uint32_t column_at(const struct partition_state *s, uint64_t i)
+static uint32_t partition_column_at(const struct partition_state *s, uint64_t i)
 {
     uint32_t number;
     assert((i + 1) * sizeof number <= s->columns.size);
@@ -58,7 +58,8 @@ static uint32_t column_at(const struct partition_state *s, uint64_t i)
 
 /* Appends a value, with %XX for all bytes but PLAIN_BYTES. A text that looks like null has an
  * escape. */
-static int append_value(struct glint_task *task, struct glint_buffer *out, struct glint_slice value)
+static int append_escaped_partition_value(struct glint_task *task, struct glint_buffer *out,
+                                          struct glint_slice value)
 {
     static const char digits[] = "0123456789ABCDEF";
     const bool looks_null = value.size == sizeof null_directory - 1 &&
@@ -99,7 +100,7 @@ static int append_directory(struct partition_state *s, struct glint_task *task,
         if (e >= 0 && null)
             e = glint_append(task, &s->directory, null_directory, sizeof null_directory - 1);
         else if (e >= 0)
-            e = append_value(task, &s->directory, value);
+            e = append_escaped_partition_value(task, &s->directory, value);
         if (e < 0) return e;
         if (s->directory.size - from > NAME_MAX)
             return glint_fail_row(
@@ -123,7 +124,7 @@ static int emit_partitioned_row(struct glint_task *task, void *state, const stru
     for (uint32_t number = 0; e >= 0 && glint_next_field(&rest, ROW_OUTPUT_SEPARATOR, &field);
          number++) {
         uint64_t i = 0;
-        while (i < columns && column_at(s, i) != number) i++;
+        while (i < columns && partition_column_at(s, i) != number) i++;
         if (i < columns) {
             s->fields[i] = field;
             found++;
@@ -162,21 +163,21 @@ struct partition_plan {
     uint32_t kept_count;
 };
 
-static bool is_chosen(const struct partition_plan *p, uint32_t number)
+static bool is_partition_column(const struct partition_plan *p, uint32_t number)
 {
     uint32_t i = 0;
     while (i < p->count && p->numbers[i] != number) i++;
     return i < p->count;
 }
 
-static int add_column(struct partition_plan *p, struct glint_slice name)
+static int add_partition_column(struct partition_plan *p, struct glint_slice name)
 {
     const struct glint_column_form *form = p->form;
     uint32_t at = 0;
     while (at < form->count && (strlen(form->columns[at].name) != name.size ||
                                 memcmp(form->columns[at].name, name.data, name.size) != 0))
         at++;
-    if (at == form->count || is_chosen(p, at))
+    if (at == form->count || is_partition_column(p, at))
         return glint_abort(p->g, GLINT_E_BAD_VALUE, "list columns of OUTPUT once, by their names",
                            "--partition-by: \"%.*s\" is no column of OUTPUT, or is there twice",
                            (int)name.size, (const char *)name.data);
@@ -202,7 +203,7 @@ static int add_column(struct partition_plan *p, struct glint_slice name)
 }
 
 /* Appends the name of a column as that of a directory. Returns where it ends. */
-static char *append_name(char *out, const char *name)
+static char *append_escaped_column_name(char *out, const char *name)
 {
     static const char digits[] = "0123456789ABCDEF";
     for (; *name != '\0'; name++) {
@@ -233,7 +234,7 @@ static struct glint_args *make_arguments(const struct partition_plan *p)
     char *const names = glint_alloc(p->g, size + 1), *end = names;
     struct glint_args *args = names != NULL ? glint_args(p->g) : NULL;
     for (uint32_t i = 0; args != NULL && i < p->count; i++)
-        end = append_name(end, p->form->columns[p->numbers[i]].name);
+        end = append_escaped_column_name(end, p->form->columns[p->numbers[i]].name);
     if (args != NULL) {
         glint_args_bytes(args, "columns", p->numbers, p->count * sizeof p->numbers[0]);
         glint_args_bytes(args, "names", names, (uint64_t)(end - names));
@@ -250,7 +251,7 @@ static int save_partitions(struct partition_plan *p, struct glint_rdd *rows, con
     struct glint_args *args = make_arguments(p);
     if (args == NULL) return glint_error(p->g)->code;
     for (uint32_t i = 0; i < form.count; i++)
-        if (!is_chosen(p, i)) p->kept[p->kept_count++] = form.columns[i];
+        if (!is_partition_column(p, i)) p->kept[p->kept_count++] = form.columns[i];
     form.columns = p->kept;
     form.count = p->kept_count;
     struct glint_rdd *pairs = glint_map(rows, &partition_row, args);
@@ -266,7 +267,7 @@ static int partition_output_save(struct glint_rdd *rows, const char *list, const
     struct partition_plan p = {.g = glint_context(rows), .form = form};
     struct glint_slice rest = {(const uint8_t *)list, strlen(list)}, name;
     while (glint_next_name(&rest, ',', &name))
-        if (add_column(&p, name) != 0) return glint_error(p.g)->code;
+        if (add_partition_column(&p, name) != 0) return glint_error(p.g)->code;
     if (form->bloom_count > 0)
         return glint_abort(p.g, GLINT_E_USAGE, "leave one of them out",
                            "--bloom-filter and --partition-by cannot be used together");
@@ -276,15 +277,15 @@ static int partition_output_save(struct glint_rdd *rows, const char *list, const
     return r;
 }
 
-int row_output_no_names(struct glint *g, const char *input)
+int row_output_fail_without_names(struct glint *g, const char *input)
 {
     return glint_abort(g, GLINT_E_BAD_VALUE, "leave out --output-format",
                        "%s has no line of names, so its columns have none", input);
 }
 
 /* Copies the names into `text`, each with a NUL. `types` NULL: all are text. */
-static int name_columns(struct glint *g, const struct row_output_columns *output,
-                        struct glint_column_type *columns, char *text)
+static int set_names_of_columns(struct glint *g, const struct row_output_columns *output,
+                                struct glint_column_type *columns, char *text)
 {
     struct glint_slice rest = output->names, name;
     struct name_table names = {.names = NULL};
@@ -314,7 +315,7 @@ struct output_paths {
 };
 
 /* Options of files of columns are an error for text. */
-static int check_text_options(struct glint *g, const struct glint_job_args *args)
+static int check_no_column_file_options(struct glint *g, const struct glint_job_args *args)
 {
     static const char *const options[] = {"row-group-rows", "bloom-filter", "partition-by"};
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
@@ -327,22 +328,22 @@ static int check_text_options(struct glint *g, const struct glint_job_args *args
 static int save_as_text(struct glint_rdd *rows, const struct glint_job_args *args,
                         struct output_paths p)
 {
-    if (rows != NULL && check_text_options(glint_context(rows), args) != 0)
+    if (rows != NULL && check_no_column_file_options(glint_context(rows), args) != 0)
         return glint_error(glint_context(rows))->code;
     return p.by_number ? glint_save_as_text_files(rows, p.paths, p.count)
                        : glint_save_as_text_file(rows, p.paths[0]);
 }
 
-static int save_form(struct glint_rdd *rows, struct output_paths p,
-                     const struct glint_column_form *form)
+static int save_rows_in_column_form(struct glint_rdd *rows, struct output_paths p,
+                                    const struct glint_column_form *form)
 {
     return p.by_number ? glint_save_as_column_files(rows, p.paths, p.count, form)
                        : glint_save_as_column_file(rows, p.paths[0], form);
 }
 
 /* Reads --bloom-filter into `columns`, which has room for those of the form. */
-static int read_bloom_columns(struct glint *g, const struct glint_job_args *args,
-                              struct glint_column_form *form, uint32_t *columns)
+static int read_bloom_filter_option(struct glint *g, const struct glint_job_args *args,
+                                    struct glint_column_form *form, uint32_t *columns)
 {
     const char *list = glint_job_option(args, "bloom-filter");
     struct glint_slice rest = {(const uint8_t *)list, list != NULL ? strlen(list) : 0}, name;
@@ -368,7 +369,7 @@ static int save_as_columns(struct glint_rdd *rows, const struct glint_job_args *
 {
     struct glint *g = glint_context(rows);
     const bool text = form->format == GLINT_TSV || form->format == GLINT_JSON_LINES;
-    if (text && check_text_options(g, args) != 0) return glint_error(g)->code;
+    if (text && check_no_column_file_options(g, args) != 0) return glint_error(g)->code;
     if (form->format == GLINT_ARROW && glint_job_given(args, "bloom-filter"))
         return glint_abort(g, GLINT_E_USAGE, "add --output-format parquet",
                            "Arrow files have no Bloom filters");
@@ -380,10 +381,11 @@ static int save_as_columns(struct glint_rdd *rows, const struct glint_job_args *
     form->empty_is_null = glint_job_option(args, "csv") != NULL && null != NULL && *null == '\0';
     form->row_group_rows = (uint32_t)glint_job_i64(g, args, "row-group-rows", 1, UINT32_MAX);
     uint32_t *columns = glint_alloc(g, (form->count + 1) * sizeof *columns);
-    if (columns != NULL && read_bloom_columns(g, args, form, columns) == 0 && partition != NULL)
+    if (columns != NULL && read_bloom_filter_option(g, args, form, columns) == 0 &&
+        partition != NULL)
         partition_output_save(rows, partition, p.paths[0], form);
     else if (columns != NULL && glint_error(g)->code == GLINT_OK)
-        save_form(rows, p, form);
+        save_rows_in_column_form(rows, p, form);
     glint_free(columns);
     return glint_error(g)->code;
 }
@@ -396,11 +398,11 @@ static int save_named_columns(struct glint_rdd *rows, const struct row_output_co
     const struct glint_slice names = output->names;
     struct glint_column_form form = {.format = format};
     struct glint_slice rest = names, name;
-    if (names.data == NULL) return row_output_no_names(g, "INPUT");
+    if (names.data == NULL) return row_output_fail_without_names(g, "INPUT");
     while (glint_next_name(&rest, ROW_OUTPUT_SEPARATOR, &name)) form.count++;
     struct glint_column_type *columns = glint_alloc(g, (form.count + 1) * sizeof *columns);
     char *text = glint_alloc(g, names.size + form.count + 1);
-    int r = columns != NULL && text != NULL ? name_columns(g, output, columns, text)
+    int r = columns != NULL && text != NULL ? set_names_of_columns(g, output, columns, text)
                                             : glint_error(g)->code;
     form.columns = columns;
     for (int i = 0; i < 2; i++) form.row_types[i] = output->row_types[i];
@@ -503,8 +505,8 @@ int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
                               (struct output_paths){.paths = &path, .count = 1}, format);
 }
 
-static int save_rows(struct glint_rdd *rows, struct glint_rdd *source,
-                     const struct glint_job_args *args, struct output_paths paths)
+static int save_rows_to_paths(struct glint_rdd *rows, struct glint_rdd *source,
+                              const struct glint_job_args *args, struct output_paths paths)
 {
     struct glint_column_form form = {.count = 0};
     if (rows == NULL || source == NULL) return save_as_text(rows, args, paths);
@@ -530,13 +532,15 @@ static int save_rows(struct glint_rdd *rows, struct glint_rdd *source,
 int row_output_save(struct glint_rdd *rows, struct glint_rdd *source,
                     const struct glint_job_args *args, const char *path)
 {
-    return save_rows(rows, source, args, (struct output_paths){.paths = &path, .count = 1});
+    return save_rows_to_paths(rows, source, args,
+                              (struct output_paths){.paths = &path, .count = 1});
 }
 
 int row_output_save_several(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct glint_job_args *args, const char *const *paths,
                             uint32_t count)
 {
-    return save_rows(rows, source, args,
-                     (struct output_paths){.paths = paths, .count = count, .by_number = true});
+    return save_rows_to_paths(
+        rows, source, args,
+        (struct output_paths){.paths = paths, .count = count, .by_number = true});
 }

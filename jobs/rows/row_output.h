@@ -41,7 +41,7 @@ int row_output_save_several(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct glint_job_args *args, const char *const *paths,
                             uint32_t count);
 /* Fails the context: the columns of an empty input have no names. Returns its code. */
-int row_output_no_names(struct glint *g, const char *input);
+int row_output_fail_without_names(struct glint *g, const char *input);
 enum { DECIMAL_TYPE_BYTES = 16 }; /* of the type of a decimal of 38 digits, d:38,SCALE */
 /* How many digits after the point exact numbers of a type have, at most 38; -1: it has others.
  * *out_wide is whether they may not fit 64 bit integers. */

@@ -10,7 +10,8 @@
 
 enum { LIMBS = 6 }; /* n * sum of squares: 76 digits, twice 63 bits */
 
-static void merge_doubles(struct variance *v, int64_t count, double mean, double differences)
+static void merge_inexact_variance(struct variance *v, int64_t count, double mean,
+                                   double differences)
 {
     if (count == 0) return;
     if (!isfinite(v->differences) || !isfinite(differences)) { /* NaN, or inf, stays */
@@ -39,7 +40,7 @@ void variance_add(struct variance *v, const struct number *n)
                        square.decimals >= 0;
     if (!exact) {
         const double value = number_f64(n);
-        merge_doubles(v, 1, value, isfinite(value) ? 0 : (double)NAN);
+        merge_inexact_variance(v, 1, value, isfinite(value) ? 0 : (double)NAN);
         return;
     }
     struct exact_sum sum = v->sum, squares = v->squares;
@@ -59,11 +60,11 @@ void variance_merge(struct variance *v, const struct variance *more)
     v->sum = sum;
     v->squares = squares;
     v->exact += more->exact;
-    merge_doubles(v, more->inexact, more->mean, more->differences);
+    merge_inexact_variance(v, more->inexact, more->mean, more->differences);
 }
 
 /* Subtracts a times b from `out`, modulo 2^(64 * LIMBS). */
-static void multiply_subtract(uint64_t *out, const uint64_t *a, const uint64_t *b)
+static void subtract_product_of_limbs(uint64_t *out, const uint64_t *a, const uint64_t *b)
 {
     for (int i = 0; i < LIMBS; i++) {
         unsigned __int128 carry = 0;
@@ -101,8 +102,8 @@ static double exact_differences(const struct variance *v)
     for (int i = 0; i < LIMBS; i++) minus_count[i] = UINT64_MAX;
     minus_count[0] = -(uint64_t)v->exact;
     assert(v->squares.decimals == 2 * v->sum.decimals);
-    multiply_subtract(out, squares, minus_count);
-    multiply_subtract(out, sum, sum);
+    subtract_product_of_limbs(out, squares, minus_count);
+    subtract_product_of_limbs(out, sum, sum);
     return limbs_f64(out);
 }
 
@@ -119,7 +120,7 @@ bool variance_value(const struct variance *v, bool sample, double *out)
     }
     struct variance all = *v;
     const double n = v->exact > 0 ? (double)v->exact : 1;
-    merge_doubles(&all, v->exact, exact_sum_f64(&v->sum) / n, exact / (n * scale));
+    merge_inexact_variance(&all, v->exact, exact_sum_f64(&v->sum) / n, exact / (n * scale));
     *out = all.differences / divisor;
     return true;
 }

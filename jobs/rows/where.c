@@ -29,8 +29,8 @@ static int resolve_quoted_column(struct where_columns *w, struct glint_slice nam
     return r;
 }
 
-static int find_column(void *arg, enum expression_name kind, struct glint_slice name,
-                       uint32_t *out_number, enum expression_type *out_type)
+static int resolve_expression_column(void *arg, enum expression_name kind, struct glint_slice name,
+                                     uint32_t *out_number, enum expression_type *out_type)
 {
     static const enum expression_type types[] = {[VALUES_UNKNOWN] = EXPRESSION_ANY,
                                                  [VALUES_NUMBERS] = EXPRESSION_NUMBER,
@@ -59,26 +59,26 @@ static int find_column(void *arg, enum expression_name kind, struct glint_slice 
                            COLUMNS_MAX);
     if (at == w->columns.count) w->columns.number[w->columns.count++] = number;
     *out_number = at;
-    *out_type = types[columns_values(t, number)];
+    *out_type = types[columns_value_kind(t, number)];
     return glint_error(t->g)->code;
 }
 
 /* ---- Driver */
 
-void where_begin(struct expression_source *s, struct where_columns *columns, struct table *t,
-                 const char *option, const char *text)
+void where_parse_begin(struct expression_source *s, struct where_columns *columns, struct table *t,
+                       const char *option, const char *text)
 {
     *columns = (struct where_columns){.table = t, .option = option};
     const uint64_t size = strlen(text);
     *s = (struct expression_source){.text = {(const uint8_t *)text, size},
-                                    .column = find_column,
+                                    .column = resolve_expression_column,
                                     .arg = columns,
                                     .code = glint_alloc(t->g, EXPRESSION_CODE_BYTES(size))};
     expression_begin(s);
     if (s->code == NULL) s->failed = GLINT_E_NO_MEMORY;
 }
 
-int where_end(struct expression_source *s, const struct where_columns *columns)
+int where_parse_end(struct expression_source *s, const struct where_columns *columns)
 {
     struct glint *g = columns->table->g;
     char hint[256];
@@ -99,7 +99,7 @@ struct glint_args *where_compile(struct table *t, const char *option, const char
 {
     struct expression_source source;
     struct where_columns columns;
-    where_begin(&source, &columns, t, option, text);
+    where_parse_begin(&source, &columns, t, option, text);
     expression_compile(&source, true);
     if (source.token.kind != EXPRESSION_TOKEN_END)
         expression_fail(&source, "the expression ends before this, unless AND or OR follows");
@@ -111,7 +111,7 @@ struct glint_args *where_compile(struct table *t, const char *option, const char
                t->where_count * sizeof t->where_columns[0]);
         glint_args_bytes(args, "where", source.code, source.code_size);
     }
-    return where_end(&source, &columns) == 0 ? args : NULL;
+    return where_parse_end(&source, &columns) == 0 ? args : NULL;
 }
 
 int where_option(struct table *t, const struct glint_job_args *args, const char *option)

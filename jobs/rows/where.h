@@ -15,10 +15,10 @@ struct where_columns {
 };
 
 /* Begins to read the text of an option. */
-void where_begin(struct expression_source *s, struct where_columns *columns, struct table *t,
-                 const char *option, const char *text);
+void where_parse_begin(struct expression_source *s, struct where_columns *columns, struct table *t,
+                       const char *option, const char *text);
 /* Ends reading. Returns 0, or the context's code with its error set. */
-int where_end(struct expression_source *s, const struct where_columns *columns);
+int where_parse_end(struct expression_source *s, const struct where_columns *columns);
 /* Reads an option of a table into t->where. Returns 0 or the context's code. */
 int where_option(struct table *t, const struct glint_job_args *args, const char *option);
 /* Compiles a condition that is all of `text`. Returns arguments for where_rows; NULL with the

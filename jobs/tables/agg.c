@@ -30,8 +30,9 @@ enum { NUMBER_TEXT_MAX = 512 };
 /* ---- agg.quantileKey */
 
 /* Emits (key, 1) with `number` after the column. */
-static int emit_key(struct agg_row_state *s, struct glint_task *task, struct glint_slice group,
-                    uint8_t column, struct glint_slice number, struct glint_emitter *out)
+static int emit_quantile_key(struct agg_row_state *s, struct glint_task *task,
+                             struct glint_slice group, uint8_t column, struct glint_slice number,
+                             struct glint_emitter *out)
 {
     const uint32_t size = (uint32_t)group.size;
     s->buffer.size = 0;
@@ -68,10 +69,10 @@ static int quantile_key_each(struct glint_task *task, void *state, const struct 
         assert(text.size <= NUMBER_TEXT_MAX);
         const uint32_t size = number_key(text, bytes);
         memcpy(bytes + size, number, sizeof *number);
-        e = emit_key(s, task, group, (uint8_t)i, (struct glint_slice){&all, 1}, out);
+        e = emit_quantile_key(s, task, group, (uint8_t)i, (struct glint_slice){&all, 1}, out);
         if (e == 0)
-            e = emit_key(s, task, group, (uint8_t)i,
-                         (struct glint_slice){bytes, size + sizeof *number}, out);
+            e = emit_quantile_key(s, task, group, (uint8_t)i,
+                                  (struct glint_slice){bytes, size + sizeof *number}, out);
         if (e != 0) return e;
     }
     return 0;
@@ -93,7 +94,7 @@ struct quantile_key {
 };
 
 /* Keys may come from another process. Returns false if no task of agg made this one. */
-static bool read_key(struct glint_slice key, struct quantile_key *out)
+static bool decode_quantile_key(struct glint_slice key, struct quantile_key *out)
 {
     uint32_t size;
     if (key.size < sizeof size) return false;
@@ -110,7 +111,7 @@ static int64_t partition_of_group(struct glint_task *task, void *state,
 {
     struct quantile_key parts;
     (void)task, (void)state;
-    const bool valid = read_key(key->bytes, &parts); /* this task made it */
+    const bool valid = decode_quantile_key(key->bytes, &parts); /* this task made it */
     assert(valid);
     return group_partition(parts.group, partitions);
 }
@@ -144,7 +145,7 @@ static bool is_zero(const struct number *n)
 }
 
 /* Where the quantile is among `count` sorted numbers: at * (count - 1), in exact decimals. */
-static struct search begin_search(const struct number *at, int64_t count)
+static struct search find_quantile_position(const struct number *at, int64_t count)
 {
     const struct number last = {.low = (uint64_t)count - 1}, one = {.low = 1};
     struct search s;
@@ -185,7 +186,7 @@ static void emit_quantile(struct glint_slice group, uint32_t quantile, const str
 }
 
 /* At the end of a key. */
-static bool read_number(struct glint_slice bytes, struct number *out)
+static bool read_number_of_key(struct glint_slice bytes, struct number *out)
 {
     if (bytes.size < sizeof *out) return false;
     memcpy(out, bytes.data + bytes.size - sizeof *out, sizeof *out);
@@ -199,9 +200,9 @@ static int quantile_value_each(struct glint_task *task, void *state, const struc
     const int64_t count = in->value.i64, from = s->position;
     struct quantile_key key;
     struct number number = {.low = 0};
-    bool valid = read_key(in->key.bytes, &key) && count > 0 && from <= INT64_MAX - count;
+    bool valid = decode_quantile_key(in->key.bytes, &key) && count > 0 && from <= INT64_MAX - count;
     const bool first = valid && key.number.size == 1;
-    if (valid && !first) valid = read_number(key.number, &number);
+    if (valid && !first) valid = read_number_of_key(key.number, &number);
     if (!valid)
         return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a number of a group is not valid");
     s->position = first ? 0 : from + count;
@@ -209,7 +210,7 @@ static int quantile_value_each(struct glint_task *task, void *state, const struc
         struct search *const search = &s->searches[i];
         if (s->plan.quantiles[i].column != key.column) continue;
         if (first) {
-            *search = begin_search(&s->plan.quantiles[i].at, count);
+            *search = find_quantile_position(&s->plan.quantiles[i].at, count);
             continue;
         }
         const int64_t high = search->low + !is_zero(&search->part);
@@ -344,10 +345,10 @@ static char *append_result_name(char *at, const struct agg_plan *p, struct agg_o
 }
 
 /* Writes the names, separated, and sets types. Returns where the names end. */
-static char *describe_results(char *at, const struct table *t, const struct agg_plan *p,
-                              const struct columns *c, const struct glint_slice *names,
-                              const struct glint_column_type *inputs, uint32_t input_count,
-                              struct result_types *out)
+static char *write_names_and_types(char *at, const struct table *t, const struct agg_plan *p,
+                                   const struct columns *c, const struct glint_slice *names,
+                                   const struct glint_column_type *inputs, uint32_t input_count,
+                                   struct result_types *out)
 {
     const uint32_t fields = (uint32_t)p->by + p->output_count;
     for (uint32_t i = 0; i < fields; i++) {
@@ -389,7 +390,7 @@ static int agg_save(struct glint_rdd *rows, const struct table *t,
     const uint64_t fields = (uint64_t)p->by + p->output_count;
     char *const text = glint_alloc(t->g, fields * (longest + RESULT_NAME_BYTES));
     if (text == NULL) return glint_error(t->g)->code;
-    const char *end = describe_results(text, t, p, c, names, inputs, count, &types);
+    const char *end = write_names_and_types(text, t, p, c, names, inputs, count, &types);
     assert(end <= text + fields * (longest + RESULT_NAME_BYTES));
     const struct row_output_columns columns = {
         .names = {(const uint8_t *)text, (uint64_t)(end - text)},
@@ -433,7 +434,7 @@ static uint32_t find_or_add_column(struct columns *c, uint32_t first, uint32_t n
     return i - first;
 }
 
-static int too_many(struct table *t)
+static int set_too_many_columns_error(struct table *t)
 {
     return glint_abort(t->g, GLINT_E_BAD_VALUE, NULL, "more than %d columns", COLUMNS_MAX);
 }
@@ -442,7 +443,7 @@ static int too_many(struct table *t)
 static int add_output(struct table *t, struct agg_plan *plan, enum agg_kind kind, uint32_t index)
 {
     uint32_t at = plan->output_count;
-    if (at == AGG_OUTPUTS_MAX) return too_many(t);
+    if (at == AGG_OUTPUTS_MAX) return set_too_many_columns_error(t);
     for (; at > 0 && plan->outputs[at - 1].kind > kind; at--)
         plan->outputs[at] = plan->outputs[at - 1];
     plan->outputs[at] = (struct agg_output){(uint8_t)kind, (uint8_t)index};
@@ -459,7 +460,7 @@ static bool is_text_kind(enum agg_kind kind)
  */
 static int check_has_numbers(struct table *t, const char *option, uint32_t number)
 {
-    const enum column_values values = columns_values(t, number);
+    const enum column_values values = columns_value_kind(t, number);
     char label[COLUMN_LABEL_BYTES];
     if (values <= VALUES_NUMBERS || values == VALUES_TEXTS) return glint_error(t->g)->code;
     columns_label_of(t, number, label);
@@ -473,23 +474,24 @@ static int check_has_numbers(struct table *t, const char *option, uint32_t numbe
 
 /* Adds the results of one kind of the columns that its option lists: their fields are among columns
  * [first, c->count), or added to them. Returns 0 or the context's code. */
-static int kind_option(struct table *t, const struct glint_job_args *args, enum agg_kind kind,
-                       uint32_t first, struct columns *c, struct agg_plan *plan)
+static int read_option_of_kind(struct table *t, const struct glint_job_args *args,
+                               enum agg_kind kind, uint32_t first, struct columns *c,
+                               struct agg_plan *plan)
 {
     const bool limit = kind >= AGG_MIN && kind <= AGG_MAX_TEXT;
     struct columns chosen = {.count = 0};
-    int r = columns_option(t, args, kind_options[kind], limit ? TEXT_LETTERS : "", &chosen);
+    int r = columns_read_option(t, args, kind_options[kind], limit ? TEXT_LETTERS : "", &chosen);
     for (uint32_t i = 0; i < chosen.count && r == 0; i++) {
-        const enum column_values values = columns_values(t, chosen.number[i]);
+        const enum column_values values = columns_value_kind(t, chosen.number[i]);
         const bool text = chosen.letters[i] != 0 || values > VALUES_NUMBERS;
         if (limit && is_text_kind(kind) != text) continue;
         if (kind != AGG_DISTINCT && !is_text_kind(kind))
             r = check_has_numbers(t, kind_options[kind], chosen.number[i]);
         if (r != 0) return r;
         uint32_t index = find_or_add_column(c, first, chosen.number[i]);
-        if (first + index == COLUMNS_MAX) return too_many(t);
+        if (first + index == COLUMNS_MAX) return set_too_many_columns_error(t);
         if (is_text_kind(kind)) {
-            if (plan->text_count == COLUMNS_MAX) return too_many(t);
+            if (plan->text_count == COLUMNS_MAX) return set_too_many_columns_error(t);
             plan->text[plan->text_count] =
                 (struct agg_text){(uint8_t)kind, (uint8_t)index, values == VALUES_TIMES};
             index = plan->text_count++;
@@ -523,14 +525,14 @@ static int next_probability(struct table *t, struct glint_slice *rest, struct nu
 }
 
 /* --median, then --quantile with --at. */
-static int quantile_options(struct table *t, const struct glint_job_args *args, uint32_t first,
-                            struct columns *c, struct agg_plan *plan)
+static int read_quantile_options(struct table *t, const struct glint_job_args *args, uint32_t first,
+                                 struct columns *c, struct agg_plan *plan)
 {
     const struct number half = {.low = 5, .decimals = 1};
     struct columns medians = {.count = 0}, chosen = {.count = 0};
     const char *list = glint_job_option(args, "at");
-    int r = columns_option(t, args, "median", "", &medians);
-    if (r == 0) r = columns_option(t, args, "quantile", "", &chosen);
+    int r = columns_read_option(t, args, "median", "", &medians);
+    if (r == 0) r = columns_read_option(t, args, "quantile", "", &chosen);
     if (r == 0 && (chosen.count > 0) != (list != NULL))
         r = glint_abort(t->g, GLINT_E_USAGE, "--quantile COLS --at 0.25,0.9",
                         "--quantile and --at need each other");
@@ -540,7 +542,7 @@ static int quantile_options(struct table *t, const struct glint_job_args *args, 
         if (check_has_numbers(t, median ? "median" : "quantile", number) != 0)
             return glint_error(t->g)->code;
         const uint32_t column = find_or_add_column(c, first, number);
-        if (first + column == COLUMNS_MAX) return too_many(t);
+        if (first + column == COLUMNS_MAX) return set_too_many_columns_error(t);
         struct glint_slice rest = {(const uint8_t *)list, list != NULL ? strlen(list) : 0};
         struct number at = half;
         do {
@@ -553,13 +555,13 @@ static int quantile_options(struct table *t, const struct glint_job_args *args, 
 
 /* Reads kinds whose columns are in one part of all columns, from c->count. Returns 0 or the
  * context's code. */
-static int kind_options_of(struct table *t, const struct glint_job_args *args,
-                           const enum agg_kind *kinds, uint32_t count, uint32_t first,
-                           struct columns *c, struct agg_plan *plan)
+static int read_options_of_kinds(struct table *t, const struct glint_job_args *args,
+                                 const enum agg_kind *kinds, uint32_t count, uint32_t first,
+                                 struct columns *c, struct agg_plan *plan)
 {
     int r = glint_error(t->g)->code;
     for (uint32_t i = 0; i < count && r == 0; i++)
-        r = kind_option(t, args, kinds[i], first, c, plan);
+        r = read_option_of_kind(t, args, kinds[i], first, c, plan);
     return r;
 }
 
@@ -571,19 +573,19 @@ static int read_agg_plan(struct table *t, const struct glint_job_args *args, str
                                numbers[] = {AGG_SUM, AGG_MIN, AGG_MAX, AGG_MEAN},
                                distinct[] = {AGG_DISTINCT},
                                texts[] = {AGG_MIN_TEXT, AGG_MAX_TEXT, AGG_FIRST, AGG_LAST};
-    int r = columns_option(t, args, "by", "", c);
+    int r = columns_read_option(t, args, "by", "", c);
     const uint32_t by = c->count;
     plan->by = (uint8_t)by;
-    if (r == 0) r = kind_options_of(t, args, variances, 4, by, c, plan);
+    if (r == 0) r = read_options_of_kinds(t, args, variances, 4, by, c, plan);
     plan->variances = (uint8_t)(c->count - by);
-    if (r == 0) r = kind_options_of(t, args, numbers, 4, by, c, plan);
-    if (r == 0) r = quantile_options(t, args, by, c, plan);
+    if (r == 0) r = read_options_of_kinds(t, args, numbers, 4, by, c, plan);
+    if (r == 0) r = read_quantile_options(t, args, by, c, plan);
     plan->numbers = (uint8_t)(c->count - by);
     plan->counted = glint_job_option(args, "count") != NULL;
     if (r == 0 && plan->counted) r = add_output(t, plan, AGG_COUNT, 0);
-    if (r == 0) r = kind_options_of(t, args, distinct, 1, c->count, c, plan);
+    if (r == 0) r = read_options_of_kinds(t, args, distinct, 1, c->count, c, plan);
     plan->distinct = (uint8_t)(c->count - by - plan->numbers);
-    if (r == 0) r = kind_options_of(t, args, texts, 4, c->count, c, plan);
+    if (r == 0) r = read_options_of_kinds(t, args, texts, 4, c->count, c, plan);
     plan->texts = (uint8_t)(c->count - by - plan->numbers - plan->distinct);
     if (r != 0 || plan->output_count > 0) return r;
     return glint_abort(t->g, GLINT_E_USAGE,
@@ -602,7 +604,7 @@ static struct glint_args *function_args(const struct table *t, const struct colu
 }
 
 /* Without --by there is always one group, even without rows. */
-static struct glint_rdd *no_row(struct glint *g)
+static struct glint_rdd *make_input_without_row(struct glint *g)
 {
     static const uint8_t input = (uint8_t)AGG_NO_ROW;
     const struct glint_record record = {.key.bytes = {(const uint8_t *)"", 0},
@@ -636,7 +638,7 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
     const uint32_t distinct = 0u + plan.by + plan.numbers;
     table_key_columns(&table, &columns, 0, plan.by);
     table_key_columns(&table, &columns, distinct, distinct + plan.distinct);
-    table_need_only(&table, &columns);
+    table_read_only_columns(&table, &columns);
     struct glint_args *row_args = function_args(&table, &columns, &plan, 0);
     struct glint_rdd *inputs = row_inputs(&table, &columns, &plan, row_args);
     for (uint32_t i = 0; i < plan.distinct; i++) {
@@ -647,7 +649,7 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
     }
     if (plan.quantile_count > 0)
         inputs = glint_union(inputs, agg_quantiles(table_read_again(&table), row_args));
-    if (plan.by == 0) inputs = glint_union(inputs, no_row(g));
+    if (plan.by == 0) inputs = glint_union(inputs, make_input_without_row(g));
     struct glint_rdd *groups = glint_combine_by_key(inputs, &agg_merge, row_args);
     if (plan.by == 0) groups = glint_with_partitions(groups, 1);
     return agg_save(glint_map(groups, &agg_line, row_args), &table, args, &columns, &plan);

@@ -55,7 +55,7 @@ static uint64_t texts_offset(const struct agg_plan *p, int form)
 }
 
 /* Of an accumulator that agg_acc_check has accepted, or this task made. */
-static inline int form_of(const uint8_t *acc)
+static inline int form_of_acc(const uint8_t *acc)
 {
     assert(acc[0] < ACC_FORMS);
     return acc[0];
@@ -68,14 +68,14 @@ static bool decimals_are_valid(const struct number *n, int least)
     return n->decimals >= least && n->decimals <= NUMBER_DIGITS_MAX;
 }
 
-static bool narrow_is_valid(const uint8_t *at)
+static bool is_narrow_column_valid(const uint8_t *at)
 {
     const struct narrow_column *c = (const struct narrow_column *)at;
     return c->decimals <= EXACT_SUM_SHIFT_MAX && c->min_decimals <= EXACT_SUM_SHIFT_MAX &&
            c->max_decimals <= EXACT_SUM_SHIFT_MAX;
 }
 
-static bool wide_is_valid(const uint8_t *at)
+static bool is_wide_column_valid(const uint8_t *at)
 {
     struct agg_column c;
     memcpy(&c, at, sizeof c);
@@ -106,7 +106,7 @@ int agg_acc_check(struct glint_task *task, const struct agg_plan *p, struct glin
     bool valid = form < ACC_FORMS && acc.size >= texts_offset(p, form);
     for (uint32_t i = 0; valid && i < p->numbers; i++) {
         const uint8_t *at = acc.data + column_offset(p, form, i);
-        valid = form == WIDE ? wide_is_valid(at) : narrow_is_valid(at);
+        valid = form == WIDE ? is_wide_column_valid(at) : is_narrow_column_valid(at);
     }
     for (uint32_t i = 0; valid && i < p->variances; i++)
         valid = variance_is_valid(acc.data + variance_offset(p, form, i));
@@ -149,10 +149,10 @@ int64_t agg_acc_count(const struct agg_plan *p, const uint8_t *acc, uint32_t ind
 
 struct agg_column agg_acc_column(const struct agg_plan *p, const uint8_t *acc, uint32_t index)
 {
-    const uint8_t *at = acc + column_offset(p, form_of(acc), index);
+    const uint8_t *at = acc + column_offset(p, form_of_acc(acc), index);
     struct agg_column wide;
     assert(index < p->numbers);
-    if (form_of(acc) == NARROW) return widen_column((const struct narrow_column *)at);
+    if (form_of_acc(acc) == NARROW) return widen_column((const struct narrow_column *)at);
     memcpy(&wide, at, sizeof wide);
     return wide;
 }
@@ -161,7 +161,7 @@ struct variance agg_acc_variance(const struct agg_plan *p, const uint8_t *acc, u
 {
     struct variance variance;
     assert(index < p->variances);
-    memcpy(&variance, acc + variance_offset(p, form_of(acc), index), sizeof variance);
+    memcpy(&variance, acc + variance_offset(p, form_of_acc(acc), index), sizeof variance);
     return variance;
 }
 
@@ -169,13 +169,13 @@ struct number agg_acc_quantile(const struct agg_plan *p, const uint8_t *acc, uin
 {
     struct number quantile;
     assert(index < p->quantile_count);
-    memcpy(&quantile, acc + quantile_offset(p, form_of(acc), index), sizeof quantile);
+    memcpy(&quantile, acc + quantile_offset(p, form_of_acc(acc), index), sizeof quantile);
     return quantile;
 }
 
 void agg_acc_texts(const struct agg_plan *p, struct glint_slice acc, struct glint_slice *out)
 {
-    const uint64_t offset = texts_offset(p, form_of(acc.data));
+    const uint64_t offset = texts_offset(p, form_of_acc(acc.data));
     const bool valid = agg_texts_read((struct glint_slice){acc.data + offset, acc.size - offset},
                                       p->text_count, out);
     assert(valid);
@@ -183,7 +183,8 @@ void agg_acc_texts(const struct agg_plan *p, struct glint_slice acc, struct glin
 
 /* ---- Wide columns */
 
-static void add_limits(struct agg_column *c, const struct number *min, const struct number *max)
+static void update_min_and_max(struct agg_column *c, const struct number *min,
+                               const struct number *max)
 {
     if (c->values == 0 || number_compare(min, &c->min) < 0) c->min = *min;
     if (c->values == 0 || number_compare(max, &c->max) > 0) c->max = *max;
@@ -199,10 +200,10 @@ static void add_inexact(struct agg_column *c, double more, bool scaled)
     c->inexact += more;
 }
 
-static void add_number(struct agg_column *c, const struct number *n)
+static void add_number_to_column(struct agg_column *c, const struct number *n)
 {
     if (n->decimals == NUMBER_NONE) return;
-    add_limits(c, n, n);
+    update_min_and_max(c, n, n);
     c->values++;
     if (n->decimals >= 0) {
         exact_sum_add(&c->exact, n);
@@ -212,10 +213,10 @@ static void add_number(struct agg_column *c, const struct number *n)
     add_inexact(c, n->f64, false);
 }
 
-static void add_columns(struct agg_column *c, const struct agg_column *other)
+static void add_column_to_column(struct agg_column *c, const struct agg_column *other)
 {
     if (other->values == 0) return;
-    add_limits(c, &other->min, &other->max);
+    update_min_and_max(c, &other->min, &other->max);
     c->values += other->values;
     c->rounded |= other->rounded;
     exact_sum_merge(&c->exact, &other->exact);
@@ -229,7 +230,7 @@ static int widen_acc(struct glint_task *task, struct agg_merge_state *s, struct 
     const struct agg_plan *p = &s->plan;
     const struct glint_slice bytes = acc->value.bytes;
     const uint64_t counts = column_offset(p, NARROW, 0), columns = variance_offset(p, NARROW, 0);
-    assert(form_of(bytes.data) == NARROW);
+    assert(form_of_acc(bytes.data) == NARROW);
     s->buffer.size = 0;
     int e = glint_append(task, &s->buffer, &form, sizeof form);
     if (e == 0) e = glint_append(task, &s->buffer, bytes.data + 1, counts - 1);
@@ -328,11 +329,11 @@ static void merge_wide_number(uint8_t *at, const struct number *n)
 {
     struct agg_column column;
     memcpy(&column, at, sizeof column);
-    add_number(&column, n);
+    add_number_to_column(&column, n);
     memcpy(at, &column, sizeof column);
 }
 
-static void merge_variance(uint8_t *at, const struct number *n)
+static void add_number_to_variance(uint8_t *at, const struct number *n)
 {
     struct variance variance;
     if (n->decimals == NUMBER_NONE) return;
@@ -349,7 +350,7 @@ static int merge_number(struct glint_task *task, struct agg_merge_state *s, stru
     uint8_t *bytes = glint_acc_bytes(acc);
     const bool fits = n->decimals >= 0 && n->high == (int64_t)n->low >> 63;
     if (n->decimals == NUMBER_NONE) return 0;
-    if (form_of(bytes) == NARROW) {
+    if (form_of_acc(bytes) == NARROW) {
         struct narrow_column *c =
             (struct narrow_column *)(bytes + column_offset(p, NARROW, column));
         if (!fits || !add_narrow_number(c, (int64_t)n->low, (uint8_t)n->decimals)) {
@@ -358,9 +359,9 @@ static int merge_number(struct glint_task *task, struct agg_merge_state *s, stru
             bytes = glint_acc_bytes(acc);
         }
     }
-    if (form_of(bytes) == WIDE) merge_wide_number(bytes + column_offset(p, WIDE, column), n);
+    if (form_of_acc(bytes) == WIDE) merge_wide_number(bytes + column_offset(p, WIDE, column), n);
     if (column < p->variances)
-        merge_variance(bytes + variance_offset(p, form_of(bytes), column), n);
+        add_number_to_variance(bytes + variance_offset(p, form_of_acc(bytes), column), n);
     return 0;
 }
 
@@ -373,7 +374,7 @@ static int merge_numbers(struct glint_task *task, struct agg_merge_state *s, str
     uint8_t *const bytes = glint_acc_bytes(acc);
     struct narrow_column *c = (struct narrow_column *)(bytes + column_offset(p, NARROW, 0));
     /* The usual case, without a call per number. */
-    if (p->variances == 0 && form_of(bytes) == NARROW)
+    if (p->variances == 0 && form_of_acc(bytes) == NARROW)
         for (; i < p->numbers; i++) {
             const uint8_t *at = row->data;
             int64_t units;
@@ -386,7 +387,7 @@ static int merge_numbers(struct glint_task *task, struct agg_merge_state *s, str
         }
     for (; i < p->numbers; i++) {
         struct number number;
-        if (!number_take(row, &number)) return set_invalid_input(task);
+        if (!number_read_cell(row, &number)) return set_invalid_input(task);
         const int e = merge_number(task, s, acc, i, &number);
         if (e != 0) return e;
     }
@@ -397,9 +398,9 @@ static int merge_quantile(struct glint_task *task, const struct agg_plan *p, uin
                           uint32_t index, struct glint_slice cell)
 {
     struct number number;
-    if (index >= p->quantile_count || !number_take(&cell, &number) || cell.size > 0)
+    if (index >= p->quantile_count || !number_read_cell(&cell, &number) || cell.size > 0)
         return set_invalid_input(task);
-    memcpy(acc + quantile_offset(p, form_of(acc), index), &number, sizeof number);
+    memcpy(acc + quantile_offset(p, form_of_acc(acc), index), &number, sizeof number);
     return 0;
 }
 
@@ -426,7 +427,7 @@ static int agg_merge_row(struct glint_task *task, void *state, struct glint_acc 
     const int e = merge_numbers(task, s, acc, &rest);
     if (e != 0) return e;
     if (p->texts == 0) return rest.size == 0 ? 0 : set_invalid_input(task);
-    const uint64_t offset = texts_offset(p, form_of(acc->value.bytes.data));
+    const uint64_t offset = texts_offset(p, form_of_acc(acc->value.bytes.data));
     return agg_texts_merge_row(task, s, acc, offset, rest);
 }
 
@@ -454,26 +455,26 @@ static void combine_wide_column(const struct agg_plan *p, uint8_t *acc, const ui
 {
     struct agg_column column = agg_acc_column(p, acc, index);
     const struct agg_column from = agg_acc_column(p, other, index);
-    assert(form_of(acc) == WIDE);
-    add_columns(&column, &from);
+    assert(form_of_acc(acc) == WIDE);
+    add_column_to_column(&column, &from);
     memcpy(acc + column_offset(p, WIDE, index), &column, sizeof column);
 }
 
 /* Adds the columns of another accumulator, and makes this one wide if it has to be. Returns 0 or a
  * code. */
-static int combine_columns(struct glint_task *task, struct agg_merge_state *s,
-                           struct glint_acc *acc, const uint8_t *other)
+static int combine_acc_columns(struct glint_task *task, struct agg_merge_state *s,
+                               struct glint_acc *acc, const uint8_t *other)
 {
     const struct agg_plan *p = &s->plan;
     uint32_t i = 0;
-    if (form_of(acc->value.bytes.data) == NARROW) {
+    if (form_of_acc(acc->value.bytes.data) == NARROW) {
         struct narrow_column *to =
             (struct narrow_column *)(glint_acc_bytes(acc) + column_offset(p, NARROW, 0));
         const struct narrow_column *from =
             (const struct narrow_column *)(other + column_offset(p, NARROW, 0));
-        if (form_of(other) == NARROW)
+        if (form_of_acc(other) == NARROW)
             while (i < p->numbers && add_narrow_column(&to[i], &from[i])) i++;
-        if (i == p->numbers && form_of(other) == NARROW) return 0;
+        if (i == p->numbers && form_of_acc(other) == NARROW) return 0;
         const int e = widen_acc(task, s, acc);
         if (e != 0) return e;
     }
@@ -488,12 +489,12 @@ static void combine_statistics(const struct agg_plan *p, uint8_t *acc, const uin
         struct variance variance = agg_acc_variance(p, acc, i);
         const struct variance more = agg_acc_variance(p, other, i);
         variance_merge(&variance, &more);
-        memcpy(acc + variance_offset(p, form_of(acc), i), &variance, sizeof variance);
+        memcpy(acc + variance_offset(p, form_of_acc(acc), i), &variance, sizeof variance);
     }
     for (uint32_t i = 0; i < p->quantile_count; i++) {
         const struct number quantile = agg_acc_quantile(p, other, i);
         if (quantile.decimals != NUMBER_NONE)
-            memcpy(acc + quantile_offset(p, form_of(acc), i), &quantile, sizeof quantile);
+            memcpy(acc + quantile_offset(p, form_of_acc(acc), i), &quantile, sizeof quantile);
     }
 }
 
@@ -508,11 +509,11 @@ static int agg_combine_accumulators(struct glint_task *task, void *state, struct
     if (e != 0) return e;
     for (uint32_t i = 0; i < 0u + p->counted + p->distinct; i++)
         add_agg_count(p, glint_acc_bytes(acc), i, agg_acc_count(p, other.data, i));
-    e = combine_columns(task, s, acc, other.data);
+    e = combine_acc_columns(task, s, acc, other.data);
     if (e != 0) return e;
     combine_statistics(p, glint_acc_bytes(acc), other.data);
-    const uint64_t from = texts_offset(p, form_of(other.data));
-    return agg_texts_combine(task, s, acc, texts_offset(p, form_of(acc->value.bytes.data)),
+    const uint64_t from = texts_offset(p, form_of_acc(other.data));
+    return agg_texts_combine(task, s, acc, texts_offset(p, form_of_acc(acc->value.bytes.data)),
                              (struct glint_slice){other.data + from, other.size - from});
 }
 

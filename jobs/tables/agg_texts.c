@@ -35,8 +35,8 @@ static int compare_texts(struct glint_slice a, struct glint_slice b)
 }
 
 /* Whether a later text takes the place of the current one. */
-static bool replaces(const struct agg_text *text, struct glint_slice current,
-                     struct glint_slice next)
+static bool next_text_replaces_current(const struct agg_text *text, struct glint_slice current,
+                                       struct glint_slice next)
 {
     const uint8_t kind = text->kind;
     assert((next.data == NULL) == (next.size >= AGG_NONE));
@@ -62,7 +62,7 @@ static int merge_texts(struct glint_task *task, struct agg_merge_state *s, struc
     agg_texts_read((struct glint_slice){bytes + offset, acc->value.bytes.size - offset},
                    p->text_count, texts);
     for (uint32_t i = 0; i < p->text_count; i++) {
-        if (!replaces(&p->text[i], texts[i], next[i])) continue;
+        if (!next_text_replaces_current(&p->text[i], texts[i], next[i])) continue;
         texts[i] = next[i];
         changed = true;
     }

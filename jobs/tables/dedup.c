@@ -111,7 +111,7 @@ static uint32_t set_dedup_bits(struct unseen_state *s, struct glint_slice id)
 }
 
 /* Of new keys a share of `rate` is dropped: rate / (1 - rate) for each one that is kept. */
-static void estimate_missing(struct unseen_state *s)
+static void estimate_keys_dropped_wrongly(struct unseen_state *s)
 {
     const double rate = bloom_rate_from_fill(&s->params, s->bits_set);
     s->missing += s->recent * rate / (1 - rate);
@@ -133,7 +133,7 @@ static int emit_if_unseen(struct glint_task *task, void *state, const struct gli
         return 0;
     }
     s->bits_set += fresh;
-    if (s->bits_set < s->params.m && ++s->recent == ESTIMATE_ROWS) estimate_missing(s);
+    if (s->bits_set < s->params.m && ++s->recent == ESTIMATE_ROWS) estimate_keys_dropped_wrongly(s);
     glint_emit(out, in);
     return 0;
 }
@@ -143,7 +143,7 @@ static int add_unseen_estimate(struct glint_task *task, void *state, struct glin
     struct unseen_state *s = state;
     double missing = (double)s->rows_dropped; /* of a full filter nothing better is known */
     (void)out;
-    if (s->bits_set < s->params.m) estimate_missing(s);
+    if (s->bits_set < s->params.m) estimate_keys_dropped_wrongly(s);
     if (s->bits_set < s->params.m && s->missing < missing) missing = s->missing;
     glint_counter_add(task, s->probably_missing, (int64_t)(missing + 0.5));
     return 0;
@@ -219,7 +219,7 @@ static int dedup_run(struct glint *g, const struct glint_job_args *args)
     if (table_open_typed(g, args, args->positional[0], typed, &table) != 0)
         return glint_error(g)->code;
     table_saves_rows(&table);
-    if (columns_option(&table, args, "by", "", &columns) != 0) return glint_error(g)->code;
+    if (columns_read_option(&table, args, "by", "", &columns) != 0) return glint_error(g)->code;
     const bool lines = columns.count == 0;
     if (lines) {
         columns_add_whole_line(&columns);

@@ -83,7 +83,8 @@ static int find_id_columns(struct keep_state *s, struct glint_task *task,
 }
 
 /* Replaces the texts of the ids by the bytes of their values; a null has none. */
-static int find_id_values(struct keep_state *s, struct glint_task *task, struct bloom_rows *rows)
+static int convert_ids_to_values(struct keep_state *s, struct glint_task *task,
+                                 struct bloom_rows *rows)
 {
     const uint32_t count = rows->rows;
     uint64_t text = 0, used = 0, size;
@@ -116,7 +117,7 @@ static int find_id_values(struct keep_state *s, struct glint_task *task, struct 
 }
 
 /* hit[i]: the chosen filter, or any one, may contain row i. */
-static void look_up_ids(struct keep_state *s, const struct bloom_rows *rows)
+static void look_up_ids_of_rows(struct keep_state *s, const struct bloom_rows *rows)
 {
     if (s->chosen != ANY_FILTER) {
         bloom_set_contains_rows(&s->set, rows, s->hit);
@@ -136,9 +137,9 @@ static int select_filtered_rows(struct glint_task *task, void *state, const stru
     *out_count = 0;
     assert(in->rows <= FIELDS_ROWS_MAX);
     int e = find_id_columns(s, task, &in->value, in->rows, &rows);
-    if (e == 0 && s->id_type != 0 && rows.rows > 0) e = find_id_values(s, task, &rows);
+    if (e == 0 && s->id_type != 0 && rows.rows > 0) e = convert_ids_to_values(s, task, &rows);
     if (e != 0) return e;
-    if (rows.rows > 0) look_up_ids(s, &rows);
+    if (rows.rows > 0) look_up_ids_of_rows(s, &rows);
     for (uint32_t i = 0; i < rows.rows; i++) {
         out_rows[kept] = s->row[i];
         kept += (s->hit[i] != 0 && !s->null[i]) != (s->drop != 0);
@@ -176,7 +177,7 @@ static int choose_stored_filter(struct glint *g, const struct glint_job_args *ar
     if (!s->sizes.text && !glint_parse_i64(text, &key.i64))
         return glint_abort(g, GLINT_E_BAD_VALUE, "use --key-type text if keys are texts",
                            "--filter-key \"%s\" is not an integer", name);
-    const uint32_t number = sizes_find_any(&s->sizes, &key);
+    const uint32_t number = sizes_find_key(&s->sizes, &key);
     s->chosen = number;
     if (number != SIZES_NONE || glint_explaining(g)) return 0;
     return glint_abort(g, GLINT_E_FILTER_MISMATCH, "glint filter info FILTERS lists the keys",
@@ -221,7 +222,7 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
     struct fields ids = fields_of_lines();
     int r = table_open(g, args, args->positional[0], &table);
     if (r == 0) table_saves_rows(&table);
-    if (r == 0) r = columns_option(&table, args, "id-column", "", &columns);
+    if (r == 0) r = columns_read_option(&table, args, "id-column", "", &columns);
     if (r == 0 && columns.count != 1)
         r = glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--id-column: more than one column");
     if (r == 0) r = read_stored_filters(g, args, &stored);

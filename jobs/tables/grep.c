@@ -349,7 +349,7 @@ static int save_records(struct glint_rdd *kept, struct glint_rdd *records, uint8
     struct nulls nulls;
     struct glint_rdd *source = fields_source(glint_text_file(g, paths), csv, header);
     columns_match_rows(records, csv, header);
-    if (nulls_option(g, args, csv, csv, &nulls) == 0) nulls_source(source, &nulls);
+    if (nulls_read_option(g, args, csv, csv, &nulls) == 0) nulls_source(source, &nulls);
     struct glint_args *row_args = glint_args(g);
     glint_args_i64(row_args, "csv", csv);
     text_format(text, sizeof text, "0%s", nulls.text);
@@ -381,7 +381,7 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
                  : table_open(g, args, paths[1], &table)) != 0)
         return glint_error(g)->code;
     if (!records) table_saves_rows(&table);
-    if (columns_option(&table, args, "column", "", &columns) != 0) return glint_error(g)->code;
+    if (columns_read_option(&table, args, "column", "", &columns) != 0) return glint_error(g)->code;
     if (columns.count > 1)
         return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--column: more than one column");
     const char *format = glint_job_option(args, "output-format");

@@ -193,8 +193,8 @@ static bool is_column_item(const struct expression_source *s)
 
 /* Replaces the path of an item, which is a column, by the one that gives its value as JSON.
  * There were `paths` and `columns` of them before it. */
-static void read_as_json(struct select_plan *p, struct expression_source *s, uint32_t paths,
-                         uint32_t columns)
+static void read_item_as_json(struct select_plan *p, struct expression_source *s, uint32_t paths,
+                              uint32_t columns)
 {
     struct columns *const c = &p->columns.columns;
     uint32_t at, number;
@@ -222,7 +222,8 @@ static void parse_expression_item(struct select_plan *p, struct expression_sourc
     const uint32_t paths = p->table.json_count, columns = p->columns.columns.count;
     const enum expression_type type = expression_compile(s, false);
     const uint8_t *const code = s->code;
-    if (s->failed == 0 && p->json_values && is_column_item(s)) read_as_json(p, s, paths, columns);
+    if (s->failed == 0 && p->json_values && is_column_item(s))
+        read_item_as_json(p, s, paths, columns);
     if (s->failed != 0) return;
     if (p->count < ITEMS_MAX) p->types[p->count] = (uint8_t)type;
     if (type == EXPRESSION_TIME || type == EXPRESSION_TIME_OF_DAY)
@@ -301,7 +302,7 @@ static int parse_select_items(struct select_plan *p, const char *text)
 {
     struct expression_source s;
     if (allocate_name_lists(p, text) != 0) return glint_error(p->table.g)->code;
-    where_begin(&s, &p->columns, &p->table, "columns", text);
+    where_parse_begin(&s, &p->columns, &p->table, "columns", text);
     for (;;) {
         read_select_item(p, &s);
         if (s.failed != 0 || !expression_token_is(&s, ",")) break;
@@ -309,7 +310,7 @@ static int parse_select_items(struct select_plan *p, const char *text)
     }
     if (s.token.kind != EXPRESSION_TOKEN_END)
         expression_fail(&s, "a comma, AS or an operator is expected here");
-    return where_end(&s, &p->columns);
+    return where_parse_end(&s, &p->columns);
 }
 
 /* `header`: in each part, or once in an output of all parts one after another. */
@@ -330,8 +331,8 @@ static struct glint_rdd *selected_rows_rdd(const struct select_plan *p, bool hea
 }
 
 /* The type of the column of an instruction; NULL: text. */
-static const char *type_of_column(const struct select_plan *p, const uint8_t *head,
-                                  const struct glint_column_type *types, uint32_t count)
+static const char *type_of_selected_column(const struct select_plan *p, const uint8_t *head,
+                                           const struct glint_column_type *types, uint32_t count)
 {
     uint32_t at;
     memcpy(&at, head + 2, sizeof at);
@@ -368,9 +369,10 @@ static struct exactness exactness_of_result(enum arithmetic operation, struct ex
 }
 
 /* What instructions calculate that give a number. */
-static struct exactness exactness_of_code(const struct select_plan *p, const uint8_t *code,
-                                          uint32_t size, const struct glint_column_type *types,
-                                          uint32_t count)
+static struct exactness exactness_of_instructions(const struct select_plan *p, const uint8_t *code,
+                                                  uint32_t size,
+                                                  const struct glint_column_type *types,
+                                                  uint32_t count)
 {
     struct exactness stack[EXPRESSION_DEPTH_MAX];
     uint32_t depth = 0, argument, text_size;
@@ -381,7 +383,7 @@ static struct exactness exactness_of_code(const struct select_plan *p, const uin
         memcpy(&text_size, head + 6, sizeof text_size);
         switch (head[0]) {
         case EXPRESSION_COLUMN:
-            type = type_of_column(p, head, types, count);
+            type = type_of_selected_column(p, head, types, count);
             stack[depth].scale = column_type_scale(type, &stack[depth].wide);
             depth++;
             break;
@@ -406,16 +408,17 @@ static struct exactness exactness_of_code(const struct select_plan *p, const uin
 /* The type of an item: that of a column which is saved as it is; of what is calculated bool, a 64
  * bit integer or a decimal of 38 digits if all that it is calculated from is exact, or double;
  * NULL: text. `out` has room for DECIMAL_TYPE_BYTES. */
-static const char *type_of_item(const struct select_plan *p, uint32_t item, const uint8_t *code,
-                                uint32_t size, const struct glint_column_type *types,
-                                uint32_t count, char *out)
+static const char *type_of_selected_item(const struct select_plan *p, uint32_t item,
+                                         const uint8_t *code, uint32_t size,
+                                         const struct glint_column_type *types, uint32_t count,
+                                         char *out)
 {
     const bool column = size == EXPRESSION_HEAD_BYTES && code[0] == EXPRESSION_COLUMN;
     if (column && p->json_values) return "+"; /* any value */
-    if (column && code[1] == EXPRESSION_TEXT) return type_of_column(p, code, types, count);
+    if (column && code[1] == EXPRESSION_TEXT) return type_of_selected_column(p, code, types, count);
     if (p->types[item] == EXPRESSION_BOOLEAN) return "b";
     if (p->types[item] != EXPRESSION_NUMBER) return NULL;
-    const struct exactness e = exactness_of_code(p, code, size, types, count);
+    const struct exactness e = exactness_of_instructions(p, code, size, types, count);
     if (e.scale < 0) return "g";
     if (e.scale == 0 && !e.wide) return "l";
     text_format(out, DECIMAL_TYPE_BYTES, "d:38,%d", e.scale);
@@ -443,8 +446,8 @@ static const char **selected_types(const struct select_plan *p)
         const bool star = size == EXPRESSION_HEAD_BYTES && code[0] == EXPRESSION_COLUMN &&
                           p->columns.columns.number[at] == COLUMNS_LINE;
         if (!star)
-            selected[out++] = type_of_item(p, item, code, size, types, count,
-                                           decimals + item * DECIMAL_TYPE_BYTES);
+            selected[out++] = type_of_selected_item(p, item, code, size, types, count,
+                                                    decimals + item * DECIMAL_TYPE_BYTES);
         for (uint32_t c = 0; star && c < all; c++)
             selected[out++] = count > 0 ? types[c].type : NULL;
         i += sizeof size + size;
@@ -495,7 +498,7 @@ static int select_run(struct glint *g, const struct glint_job_args *args)
                         "--output-header: the columns of * have no names");
     if (r == 0 && all)
         row_output_save(table_rows(&p.table), p.table.lines, args, args->positional[1]);
-    if (r == 0 && !all) table_need_only(&p.table, &p.columns.columns);
+    if (r == 0 && !all) table_read_only_columns(&p.table, &p.columns.columns);
     if (r == 0 && !all) save_selected(&p, args, header);
     glint_free(p.items);
     glint_free(p.header);

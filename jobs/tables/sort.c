@@ -32,7 +32,7 @@ static int sort_key_init(struct glint_task *task, void *state)
 }
 
 /* Appends a key to those of the batch. Returns 0 or a code. */
-static int append_key(struct key_state *s, struct glint_task *task, struct glint_slice key)
+static int append_sort_key(struct key_state *s, struct glint_task *task, struct glint_slice key)
 {
     if (key.size > s->capacity - s->size) {
         const uint64_t capacity = 2 * (s->size + key.size);
@@ -73,7 +73,7 @@ static int emit_sort_keys(struct glint_task *task, void *state, const struct gli
         int e = sort_keys_make(&s->keys, task, glint_column_slice(rows, row), &key, NULL);
         if (e == 0) continue;
         s->key_start[count] = (uint32_t)s->size;
-        if (e > 0) e = append_key(s, task, key);
+        if (e > 0) e = append_sort_key(s, task, key);
         if (e < 0) return e;
         s->key_end[count] = (uint32_t)s->size;
         s->start[count] = rows->start[row];
@@ -91,8 +91,8 @@ static int emit_sort_keys(struct glint_task *task, void *state, const struct gli
     return 0;
 }
 
-static int line_batch(struct glint_task *task, void *state, const struct glint_batch *in,
-                      struct glint_emitter *out)
+static int emit_lines_as_keys(struct glint_task *task, void *state, const struct glint_batch *in,
+                              struct glint_emitter *out)
 {
     (void)task, (void)state;
     struct glint_batch batch = {
@@ -112,7 +112,7 @@ static const struct glint_function line = {.name = "sort.line",
                                            .kind = GLINT_KIND_MAP,
                                            .in = GLINT_ELEMENTS(GLINT_TEXT),
                                            .out = GLINT_PAIRS(GLINT_TEXT, GLINT_NONE),
-                                           .batch = line_batch};
+                                           .batch = emit_lines_as_keys};
 
 /* ---- sort.first: equal keys are adjacent, in one partition */
 
@@ -151,8 +151,8 @@ static const struct glint_function first = {.name = "sort.first",
 
 /* --numeric and --reverse are for columns without letters of their own; columns that have numbers
  * by their type are numeric. */
-static void apply_defaults(const struct table *t, struct columns *c,
-                           const struct glint_job_args *args)
+static void apply_default_sort_letters(const struct table *t, struct columns *c,
+                                       const struct glint_job_args *args)
 {
     uint8_t letters = 0;
     if (glint_job_option(args, "numeric") != NULL) letters |= SORT_NUMERIC;
@@ -160,7 +160,7 @@ static void apply_defaults(const struct table *t, struct columns *c,
     if (c->count == 0) columns_add_whole_line(c);
     for (uint32_t i = 0; i < c->count; i++) {
         if (c->letters[i] == 0) c->letters[i] = letters;
-        const enum column_values values = columns_values(t, c->number[i]);
+        const enum column_values values = columns_value_kind(t, c->number[i]);
         if ((c->letters[i] & SORT_TEXT) != 0)
             c->letters[i] &= (uint8_t)~SORT_TEXT;
         else if (values == VALUES_NUMBERS || values == VALUES_TIMES)
@@ -175,7 +175,7 @@ static struct glint_rdd *sort_rows(struct glint_rdd *keyed, const struct table *
     struct glint_rdd *sorted = glint_sort_by_key(keyed, true);
     struct table sampled = *table;
     if (table->csv != FIELDS_COLUMNS) return sorted;
-    table_need_only(&sampled, columns);
+    table_read_only_columns(&sampled, columns);
     struct glint_args *args = glint_args(table->g);
     columns_args(args, &sampled, columns);
     return glint_with_sample(sorted, glint_map(table_read_again(&sampled), &key, args));
@@ -189,9 +189,9 @@ static int sort_run(struct glint *g, const struct glint_job_args *args)
     if (table_open_typed(g, args, args->positional[0], typed, &table) != 0)
         return glint_error(g)->code;
     table_saves_rows(&table);
-    if (columns_option(&table, args, "by", SORT_LETTERS, &columns) != 0)
+    if (columns_read_option(&table, args, "by", SORT_LETTERS, &columns) != 0)
         return glint_error(g)->code;
-    apply_defaults(&table, &columns, args);
+    apply_default_sort_letters(&table, &columns, args);
     const bool lines = columns.count == 1 && columns.number[0] == COLUMNS_LINE &&
                        (columns.letters[0] & SORT_NUMERIC) == 0;
     const bool unique = glint_job_option(args, "unique") != NULL;

@@ -79,8 +79,8 @@ uint8_t *sort_key_put_value(uint8_t *at, const struct typed_column *c, const uin
 }
 
 /* The key of the only column. Returns 1 or a code. */
-static int make_value_key(struct sort_keys *k, struct glint_slice row, struct glint_slice *out,
-                          bool *out_empty)
+static int make_key_of_only_column(struct sort_keys *k, struct glint_slice row,
+                                   struct glint_slice *out, bool *out_empty)
 {
     const uint32_t column = k->reader.columns.number[0];
     const bool reverse = (k->reader.columns.letters[0] & SORT_REVERSE) != 0;
@@ -120,8 +120,8 @@ int sort_keys_open(struct glint_task *task, struct sort_keys *k)
 }
 
 /* The size of a key is known only at its end: this is the largest possible one. */
-static int reserve_key(struct sort_keys *k, struct glint_task *task,
-                       const struct glint_slice *fields)
+static int reserve_sort_key(struct sort_keys *k, struct glint_task *task,
+                            const struct glint_slice *fields)
 {
     uint64_t need = 0;
     for (uint32_t i = 0; i < k->reader.columns.count; i++)
@@ -153,7 +153,7 @@ static uint8_t *put_text_key(uint8_t *at, struct glint_slice text)
 }
 
 /* Years from 0 to 9999 have no sign, and order as texts; the others are before and after them. */
-static uint8_t *put_time_key(uint8_t *at, struct glint_slice text)
+static uint8_t *put_sort_time_key(uint8_t *at, struct glint_slice text)
 {
     text = columns_time_text(text);
     const bool minus = text.size > 0 && text.data[0] == '-';
@@ -168,7 +168,7 @@ static uint8_t *put_time_key(uint8_t *at, struct glint_slice text)
     return put_text_key(at, (struct glint_slice){text.data + digits + 1, text.size - digits - 1});
 }
 
-static uint8_t *put_null(uint8_t *at)
+static uint8_t *put_null_sort_key(uint8_t *at)
 {
     *at++ = 0;
     *at++ = 0;
@@ -188,10 +188,10 @@ static uint8_t *put_number_key(uint8_t *at, struct glint_slice text)
 }
 
 /* The plain key of a field that would equal null's, or precede it. Returns 1 or a code. */
-static int put_zero_before(struct sort_keys *k, struct glint_task *task,
-                           const struct glint_slice *fields, struct glint_slice *out)
+static int prepend_zero_to_key(struct sort_keys *k, struct glint_task *task,
+                               const struct glint_slice *fields, struct glint_slice *out)
 {
-    int e = reserve_key(k, task, fields);
+    int e = reserve_sort_key(k, task, fields);
     if (e != 0) return e;
     k->bytes[0] = 0;
     if (fields[0].size > 0) memcpy(k->bytes + 1, fields[0].data, fields[0].size);
@@ -204,7 +204,7 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
 {
     struct glint_slice fields[COLUMNS_MAX];
     const struct columns *c = &k->reader.columns;
-    if (k->alone) return make_value_key(k, row, out, out_empty);
+    if (k->alone) return make_key_of_only_column(k, row, out, out_empty);
     int e = columns_find(&k->reader, task, row, fields);
     if (e <= 0) return e;
     if (out_empty != NULL) *out_empty = false;
@@ -216,9 +216,9 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
             return 1;
         }
         if (fields[0].size > 0 && fields[0].data[0] != 0) return 1;
-        return put_zero_before(k, task, fields, out);
+        return prepend_zero_to_key(k, task, fields, out);
     }
-    e = reserve_key(k, task, fields);
+    e = reserve_sort_key(k, task, fields);
     if (e != 0) return e;
     uint8_t *at = k->bytes;
     for (uint32_t i = 0; i < c->count; i++) {
@@ -226,9 +226,9 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
         const bool numeric = (c->letters[i] & SORT_NUMERIC) != 0;
         const bool null = nulls_is(k->reader.null, fields[i]);
         at = k->typed[i]                        ? put_typed_key(at, k, i, row.data)
-             : null                             ? put_null(at)
+             : null                             ? put_null_sort_key(at)
              : numeric                          ? put_number_key(at, fields[i])
-             : (c->letters[i] & SORT_TIME) != 0 ? put_time_key(at, fields[i])
+             : (c->letters[i] & SORT_TIME) != 0 ? put_sort_time_key(at, fields[i])
                                                 : put_text_key(at, fields[i]);
         if (at == NULL)
             return columns_bad_value(&k->reader, task, row, i, fields[i],

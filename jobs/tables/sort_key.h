@@ -22,8 +22,8 @@
 
 #include "jobs/rows/columns.h"
 
-/* The letters of a column, for columns_option, and their bits. Keys have no SORT_TEXT: it is the
- * driver's, and means that numbers and times of files of columns are texts. SORT_TIME has no
+/* The letters of a column, for columns_read_option, and their bits. Keys have no SORT_TEXT: it is
+ * the driver's, and means that numbers and times of files of columns are texts. SORT_TIME has no
  * letter.
  */
 #define SORT_LETTERS "nrt"

@@ -120,8 +120,8 @@ static int top_memory_error(const struct best_state *s, struct glint_task *task,
 }
 
 /* Memory of the task, whose sum is limited. Returns 0 or a code. */
-static int allocate_limited(struct best_state *s, struct glint_task *task, uint64_t size,
-                            void **out)
+static int allocate_limited_task_memory(struct best_state *s, struct glint_task *task,
+                                        uint64_t size, void **out)
 {
     if (size > (uint64_t)s->room_max - s->room) return top_memory_error(s, task, size);
     *out = glint_scratch(task, size);
@@ -129,14 +129,14 @@ static int allocate_limited(struct best_state *s, struct glint_task *task, uint6
     return *out != NULL ? 0 : GLINT_E_NO_MEMORY;
 }
 
-static int fill_entry(struct best_state *s, struct glint_task *task, struct entry *e,
-                      struct glint_slice key, struct glint_slice line)
+static int copy_row_to_heap_entry(struct best_state *s, struct glint_task *task, struct entry *e,
+                                  struct glint_slice key, struct glint_slice line)
 {
     const uint64_t need = key.size + line.size;
     if (need > e->capacity) {
         e->capacity = need < e->capacity * 2 ? e->capacity * 2 : need;
         void *bytes = NULL;
-        int r = allocate_limited(s, task, e->capacity, &bytes);
+        int r = allocate_limited_task_memory(s, task, e->capacity, &bytes);
         if (r != 0) return r;
         e->bytes = bytes;
     }
@@ -152,7 +152,7 @@ static int grow_heap(struct best_state *s, struct glint_task *task)
 {
     const uint64_t capacity = next_heap_capacity(s->capacity);
     void *memory = NULL;
-    int r = allocate_limited(s, task, capacity * sizeof(struct entry), &memory);
+    int r = allocate_limited_task_memory(s, task, capacity * sizeof(struct entry), &memory);
     if (r != 0) return r;
     struct entry *heap = memory;
     memset(heap, 0, capacity * sizeof *heap);
@@ -174,12 +174,12 @@ static int add_to_best_rows(struct glint_task *task, void *state, const struct g
     s->index++;
     if (s->count == (uint64_t)s->rows_max) {
         if (compare_keys(key, top_entry_key(&s->heap[0])) >= 0) return 0;
-        e = fill_entry(s, task, &s->heap[0], key, in->value.bytes);
+        e = copy_row_to_heap_entry(s, task, &s->heap[0], key, in->value.bytes);
         if (e == 0) top_heap_sift_down(s->heap, s->count);
         return e;
     }
     e = s->count == s->capacity ? grow_heap(s, task) : 0;
-    if (e == 0) e = fill_entry(s, task, &s->heap[s->count], key, in->value.bytes);
+    if (e == 0) e = copy_row_to_heap_entry(s, task, &s->heap[s->count], key, in->value.bytes);
     if (e == 0) top_heap_sift_up(s->heap, s->count++);
     return e;
 }
@@ -347,9 +347,9 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     if (table_open_typed(g, args, paths[0], typed, &table) != 0)
         return glint_error(g)->code;
     table_saves_rows(&table);
-    if (columns_option(&table, args, "per", "", &columns) != 0) return glint_error(g)->code;
+    if (columns_read_option(&table, args, "per", "", &columns) != 0) return glint_error(g)->code;
     const uint32_t per = columns.count;
-    if (columns_option(&table, args, "by", "", &columns) != 0) return glint_error(g)->code;
+    if (columns_read_option(&table, args, "by", "", &columns) != 0) return glint_error(g)->code;
     if (columns.count == per && per == COLUMNS_MAX)
         return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--per: more than %d columns",
                            COLUMNS_MAX - 1);
@@ -359,7 +359,7 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     if (glint_job_option(args, "text") == NULL) letters |= SORT_NUMERIC;
     if (glint_job_option(args, "smallest") == NULL) letters |= SORT_REVERSE;
     for (uint32_t i = per; i < columns.count; i++) {
-        const enum column_values values = columns_values(&table, columns.number[i]);
+        const enum column_values values = columns_value_kind(&table, columns.number[i]);
         columns.letters[i] = letters;
         if (values > VALUES_NUMBERS) columns.letters[i] &= (uint8_t)~SORT_NUMERIC;
         if (values == VALUES_TIMES) columns.letters[i] |= SORT_TIME;

@@ -48,7 +48,7 @@ static void redact(const char *text)
     if (!remote_text_redact(text, shown, sizeof shown)) return;
     if (remote_url_kind(text) == REMOTE_NONE) return;
     remote_url_check(text, &hint);
-    const struct remote_place p = remote_url_place(text);
+    const struct remote_place p = remote_url_split(text);
     if (p.path != p.host + p.host_size) abort();
     const size_t n = strcspn(text, "?# ,@");
     if (n + 20 > sizeof url || remote_url_kind(text) != REMOTE_HTTP) return;

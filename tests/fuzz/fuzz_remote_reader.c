@@ -123,7 +123,7 @@ static void check_reader(struct script *s, struct remote_reader *r)
     if ((uint64_t)n > identity.size || (uint64_t)n > head_size) abort();
     for (int64_t i = 0; i < n; i++)
         if (head[i] != scripted_byte((uint64_t)i)) abort();
-    if (next_byte(s) % 2 == 0) remote_reader_expect(r, &identity, next_number(s) % 1000);
+    if (next_byte(s) % 2 == 0) remote_reader_set_identity(r, &identity, next_number(s) % 1000);
     if (next_byte(s) % 4 == 0) remote_reader_start(r, NULL, 1 + next_number(s) % 1000);
     if (next_byte(s) % 4 == 0) check_peek(s, r);
     while (s->at < s->end) {

@@ -90,14 +90,14 @@ static void enforce(struct meeting *m, uint32_t d)
     states_of(m, d, states);
     const uint32_t n = m->daemons, limit = m->started[d]
                                                ? ACQUISITION_NO_LIMIT
-                                               : acquisition_limit(states, n, m->wanted[d]);
+                                               : acquisition_highest_rank(states, n, m->wanted[d]);
     m->limit[d] = limit;
     if (limit != ACQUISITION_NO_LIMIT && !acquisition_awaits_response(states, n, limit, n)) {
         m->s->counts.ordered++;
         for (uint32_t e = 0; e < n; e++)
             if (acquisition_must_release(states[e], e, limit)) release(m, &m->links[d][e]);
         states_of(m, d, states);
-        if (acquisition_limit(states, n, m->wanted[d]) != limit)
+        if (acquisition_highest_rank(states, n, m->wanted[d]) != limit)
             sim_fail(m->s, "driver %u: the limit %u depends on what is released", d, limit);
     }
     for (uint32_t e = 0; e < n && !m->ended[d]; e++) {

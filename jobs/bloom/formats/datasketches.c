@@ -42,7 +42,7 @@ static uint32_t datasketches_encode(const struct bloom_params *params, uint8_t *
     return size + format_put_little_endian(out + size, UINT64_MAX, 8);
 }
 
-static const char *get_kind(struct head *head)
+static const char *decode_sketch_preamble(struct head *head)
 {
     uint64_t longs, version, family, flags;
     if (!format_get_big_endian(head, 1, &longs)) return format_truncated;
@@ -59,7 +59,7 @@ static const char *get_kind(struct head *head)
 static const char *datasketches_decode(struct head *head, struct bloom_params *params)
 {
     uint64_t k, zero, words, set;
-    const char *wrong = get_kind(head);
+    const char *wrong = decode_sketch_preamble(head);
     if (wrong != NULL) return wrong;
     if (!format_get_little_endian(head, 2, &k)) return format_truncated;
     wrong = format_check_k(k, params);

@@ -78,7 +78,7 @@ static uint32_t orc_encode(const struct bloom_params *params, uint8_t *out)
     return head + size;
 }
 
-static const char *get_field(struct head *head, uint64_t field, uint64_t *out)
+static const char *decode_protobuf_field(struct head *head, uint64_t field, uint64_t *out)
 {
     uint64_t byte;
     if (!format_get_big_endian(head, 1, &byte)) return format_truncated;
@@ -90,7 +90,7 @@ static const char *get_field(struct head *head, uint64_t field, uint64_t *out)
 static const char *orc_decode(struct head *head, struct bloom_params *params)
 {
     uint64_t length = 0, k = 0, bytes = 0;
-    const char *wrong = get_field(head, FILTER_FIELD, &length);
+    const char *wrong = decode_protobuf_field(head, FILTER_FIELD, &length);
     if (wrong != NULL) return wrong;
     const uint64_t end = head->end + length;
     if (length > INT32_MAX) return "the number is invalid";
@@ -98,9 +98,9 @@ static const char *orc_decode(struct head *head, struct bloom_params *params)
         head->at = end;
         return "it has several filters, of as many row groups; only one is supported";
     }
-    wrong = get_field(head, K_FIELD, &k);
+    wrong = decode_protobuf_field(head, K_FIELD, &k);
     if (wrong == NULL) wrong = format_check_k(k, params);
-    if (wrong == NULL) wrong = get_field(head, BITS_FIELD, &bytes);
+    if (wrong == NULL) wrong = decode_protobuf_field(head, BITS_FIELD, &bytes);
     if (wrong != NULL) return wrong;
     if (bytes == 0 || bytes > INT32_MAX / 8 || bytes % 8 != 0)
         return "the number of bytes is not a multiple of 8, or too large";

@@ -70,7 +70,7 @@ static uint32_t redis_encode(const struct bloom_params *params, uint8_t *out)
     return size + format_put_little_endian(out + size, 0, 1);
 }
 
-static const char *get_chain(struct head *head)
+static const char *decode_filter_chain_head(struct head *head)
 {
     uint64_t items, filters, options, growth;
     if (!format_get_little_endian(head, 8, &items)) return format_truncated;
@@ -86,7 +86,7 @@ static const char *get_chain(struct head *head)
 static const char *redis_decode(struct head *head, struct bloom_params *params)
 {
     uint64_t bytes, items, number, k;
-    const char *wrong = get_chain(head);
+    const char *wrong = decode_filter_chain_head(head);
     if (wrong != NULL) return wrong;
     if (!format_get_little_endian(head, 8, &bytes)) return format_truncated;
     if (bytes == 0) return format_no_bits;

@@ -27,7 +27,7 @@ static void set_line(const char *path, const char *option)
     if (option != NULL) words[count++] = (char *)option;
     memset(&error, 0, sizeof error);
     cli_line_fini(&line);
-    cluster_options(NULL, rows);
+    cluster_option_table(NULL, rows);
     cr_assert(cli_line_parse(&line, &syntax, count, words, &error), "%s", error.cause);
 }
 

@@ -13,7 +13,7 @@ static struct glint_error error;
 static bool read_settings(char **words)
 {
     const struct cli_syntax syntax = {
-        .command = "glint submit", .summary = "", .common = settings_options()};
+        .command = "glint submit", .summary = "", .common = settings_option_table()};
     struct cli_line line;
     int count = 0;
     while (words[count] != NULL) count++;

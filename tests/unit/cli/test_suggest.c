@@ -7,7 +7,7 @@ static const char *expect_suggestion(const char *wanted, const char *const *name
 {
     struct suggest n;
     suggest_init(&n, wanted);
-    for (; *names != NULL; names++) suggest_offer(&n, *names);
+    for (; *names != NULL; names++) suggest_add_candidate(&n, *names);
     return n.name;
 }
 

@@ -33,9 +33,9 @@ static void check_state(uint32_t number, uint32_t wanted)
     enum acquisition_state before[DAEMONS], after[DAEMONS];
     state_of_number(number, before);
     state_of_number(number, after);
-    const uint32_t limit = acquisition_limit(before, DAEMONS, wanted);
+    const uint32_t limit = acquisition_highest_rank(before, DAEMONS, wanted);
     release_above(after, limit);
-    cr_assert_eq(acquisition_limit(after, DAEMONS, wanted), limit,
+    cr_assert_eq(acquisition_highest_rank(after, DAEMONS, wanted), limit,
                  "state %u, %u wanted: the limit depends on what is released", number, wanted);
     const uint32_t kept = count_of(before, ACQUISITION_KEPT),
                    queued = count_of(before, ACQUISITION_QUEUED);
@@ -58,7 +58,7 @@ Test(acquisition_policy, releases_do_not_change_the_limit_and_leave_a_queue_posi
 static uint32_t limit_of(uint32_t wanted, enum acquisition_state a, enum acquisition_state b,
                          enum acquisition_state c)
 {
-    return acquisition_limit((enum acquisition_state[]){a, b, c}, DAEMONS, wanted);
+    return acquisition_highest_rank((enum acquisition_state[]){a, b, c}, DAEMONS, wanted);
 }
 
 Test(acquisition_policy, limit_is_the_kth_highest_available)
@@ -130,7 +130,7 @@ static bool is_free(const struct meeting *m, uint32_t e)
 
 static void visit(struct meeting m, uint32_t d)
 {
-    const uint32_t limit = acquisition_limit(m.of[d], DAEMONS, wanted_by[d]);
+    const uint32_t limit = acquisition_highest_rank(m.of[d], DAEMONS, wanted_by[d]);
     if (limit != ACQUISITION_NO_LIMIT &&
         !acquisition_awaits_response(m.of[d], DAEMONS, limit, DAEMONS))
         release_above(m.of[d], limit);
@@ -162,7 +162,7 @@ static void visit_enqueued(const struct meeting *m, uint32_t d, uint32_t e)
 
 static void visit_successors_of(const struct meeting *m, uint32_t d, uint32_t e)
 {
-    const uint32_t limit = acquisition_limit(m->of[d], DAEMONS, wanted_by[d]);
+    const uint32_t limit = acquisition_highest_rank(m->of[d], DAEMONS, wanted_by[d]);
     const bool first = m->of[1 - d][e] != ACQUISITION_QUEUED || m->second_first[e] == (d == 1);
     switch (m->of[d][e]) {
     case ACQUISITION_RELEASED:

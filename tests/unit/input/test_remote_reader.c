@@ -57,7 +57,7 @@ static void begin(void)
     reader = remote_reader_create(&env, "http://host/x", "x", 0);
     cr_assert_eq(remote_reader_identify(reader, bytes, 1000, &identity, &error), 1000);
     cr_assert(identity.size == SIZE && identity.ranges && scripted_requests == 1);
-    remote_reader_expect(reader, &identity, SIZE);
+    remote_reader_set_identity(reader, &identity, SIZE);
 }
 
 static void end(void)
@@ -178,7 +178,7 @@ Test(remote_reader, requests_of_a_process_are_limited)
     struct remote_reader *others[REMOTE_AHEAD_MAX];
     for (unsigned i = 0; i < REMOTE_AHEAD_MAX; i++) {
         others[i] = remote_reader_create(&env, "http://host/x", "x", 0);
-        remote_reader_expect(others[i], &identity, SIZE);
+        remote_reader_set_identity(others[i], &identity, SIZE);
         cr_expect(remote_reader_start(others[i], NULL, SIZE));
     }
     cr_expect(!remote_reader_start(reader, NULL, SIZE));

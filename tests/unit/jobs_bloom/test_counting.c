@@ -176,7 +176,7 @@ Test(counting, unions_add_and_intersections_take_the_smaller_counter)
                 cr_assert_eq(counting_get(&least, i), x < y ? x : y);
             }
             const uint64_t used = (uint64_t)((a & 15) > 0) + (a >> 4 > 0);
-            cr_assert_eq(counting_used((uint8_t[]){(uint8_t)a}, NULL, 1), used);
+            cr_assert_eq(counting_count_nonzero((uint8_t[]){(uint8_t)a}, NULL, 1), used);
         }
 }
 

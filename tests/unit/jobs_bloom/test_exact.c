@@ -126,7 +126,7 @@ Test(exact, every_share_of_members_has_its_class_and_few_bits)
         mark(hashes, count, shares[s], member);
         uint8_t *bits = exact_bits(hashes, member, count, s % 3 + 1, &params);
         cr_assert(exact_is_valid(&params, bits));
-        cr_assert_eq(exact_universe(bits), count);
+        cr_assert_eq(exact_count_universe_ids(bits), count);
         for (uint64_t i = 0; i < count; i++)
             cr_assert_eq(exact_contains_hash(bits, hashes[i]), member[i]);
         if (shares[s] >= 0.01 && shares[s] <= 0.99)
