@@ -48,6 +48,7 @@ static int save_joined(struct steps *s, const struct glint_job_args *args)
     struct table *const left = &s->join.tables[JOIN_SIDE_LEFT];
     left->paths = s->kept;
     left->header = left->csv == FIELDS_COLUMNS;
+    left->nulls.header = left->header;
     if (glint_explaining(s->join.g)) left->nulls.marked = false; /* KEPT's form is not known yet */
     left->use_count = 0; /* its rows have the columns of LEFT's first file, in their order */
     return join_save(&s->join, join_by_shuffle(&s->join, &none), args, s->output);
