@@ -26,6 +26,7 @@
 
 #define READ_BYTES         (64u << 10)
 #define REPLY_BYTES_PAUSED (1u << 20)   /* no further request is answered before these are sent */
+#define KEPT_BYTES_PAUSED  (64u << 20)  /* no more is read while requests of so many wait */
 #define BUFFERED_BYTES_MAX (256u << 20) /* of all connections */
 #define SPARE_WORDS_MAX    4096u
 #define FILES_BESIDE       64u /* descriptors that are not connections */
@@ -49,13 +50,14 @@ struct connection {
     struct filter_client client;
     struct resp_parser parser;
     struct tls *tls;   /* NULL: none */
-    struct buffer in;  /* the begin of requests that are not answered yet */
+    struct buffer in;  /* requests that are not answered yet; the last one may be a part */
     struct buffer out; /* a reply that is being written */
     uv_write_t write;
     uint64_t progress_ms;
     uint64_t known_ms; /* when it had sent the password, or connected */
     uint64_t counted;  /* bytes of its memory that are in server->buffered */
     bool writing, closing;
+    bool ended; /* the client sends no more: the connection is closed after the last reply */
 };
 
 struct filter_server {
@@ -181,7 +183,6 @@ static void send_bytes(struct connection *c, const struct buffer *bytes)
         uv_buf_t rest = uv_buf_init((char *)c->out.data, (unsigned)c->out.size);
         c->write.data = c;
         c->writing = true;
-        uv_read_stop(&c->u.stream);
         if (uv_write(&c->write, &c->u.stream, &rest, 1, on_written) != 0) {
             c->writing = false;
             close_connection(c);
@@ -295,10 +296,42 @@ static void answer_received_requests(struct connection *c, const uint8_t *data, 
     if (c->counted > 0 || c->in.capacity > 0 || c->out.capacity > 0) count_memory(c);
 }
 
+/* When replies were sent: answers what was received in the meantime. */
 static void answer_kept_requests(struct connection *c)
 {
-    if (c->in.size > 0) answer_received_requests(c, c->in.data, c->in.size);
-    if (!c->writing && !c->closing) uv_read_start(&c->u.stream, on_alloc, on_read);
+    if (c->in.size > 0)
+        answer_received_requests(c, c->in.data, c->in.size);
+    else if (c->tls != NULL)
+        send_replies(c); /* what TLS itself sends */
+    if (c->writing || c->closing) return;
+    if (c->ended)
+        close_connection(c);
+    else
+        uv_read_start(&c->u.stream, on_alloc, on_read);
+}
+
+/* Answers what has arrived, or keeps it while replies wait: clients may send all of a pipeline
+ * before they read. `data` is c->in.data, or is copied. */
+static void receive_requests(struct connection *c, const uint8_t *data, uint64_t size)
+{
+    if (!c->writing) {
+        answer_received_requests(c, data, size);
+        return;
+    }
+    if (data != c->in.data && !buffer_append(&c->in, data, size)) {
+        close_connection(c);
+        return;
+    }
+    if (c->in.size >= KEPT_BYTES_PAUSED) uv_read_stop(&c->u.stream);
+    count_memory(c);
+}
+
+/* The client sends no more, but may read. */
+static void end_requests(struct connection *c)
+{
+    c->ended = true;
+    uv_read_stop(&c->u.stream);
+    if (!c->writing) close_connection(c);
 }
 
 /* Once a second: a client without TLS at this port, or a scanner, would fill the log. */
@@ -337,7 +370,7 @@ static void on_encrypted_read(struct connection *c, uint64_t size)
         return;
     }
     if (!tls_is_handshake_done(c->tls)) {
-        send_replies(c);
+        if (!c->writing) send_replies(c);
         return;
     }
     const bool kept = c->in.size > 0;
@@ -350,28 +383,28 @@ static void on_encrypted_read(struct connection *c, uint64_t size)
     const uint64_t n = decrypt_received_bytes(c, data + c->in.size, capacity, &ended);
     if (kept) c->in.size += n;
     if (n > 0)
-        answer_received_requests(c, data, kept ? c->in.size : n);
-    else
+        receive_requests(c, data, kept ? c->in.size : n);
+    else if (!c->writing)
         send_replies(c); /* what TLS itself sends */
-    if (ended && c->writing)
-        c->client.quits = true;
-    else if (ended)
-        close_connection(c);
+    if (ended) end_requests(c);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t size, const uv_buf_t *buffer)
 {
     struct connection *c = stream->data;
-    if (size < 0) close_connection(c);
+    if (size == UV_EOF)
+        end_requests(c);
+    else if (size < 0)
+        close_connection(c);
     if (size <= 0) return;
     c->progress_ms = uv_now(&c->server->loop);
     if (c->tls != NULL) {
         on_encrypted_read(c, (uint64_t)size);
     } else if (buffer->base == (char *)c->server->input) {
-        answer_received_requests(c, c->server->input, (uint64_t)size);
+        receive_requests(c, c->server->input, (uint64_t)size);
     } else {
         c->in.size += (uint64_t)size;
-        answer_received_requests(c, c->in.data, c->in.size);
+        receive_requests(c, c->in.data, c->in.size);
     }
 }
 

@@ -163,6 +163,29 @@ class FilterServer(ClusterTest):
         sender.join()
         self.stop(server)
 
+    def test_client_that_sends_all_before_it_reads(self):
+        """As redis-py sends a pipeline. One that sends no more gets all replies, too."""
+        server = self.serve()
+        many, reply = request("BF.MEXISTS", "5", *["in", "out"] * 5000), b"*10000\r\n" + b":1\r\n:0\r\n" * 5000
+        client = self.connect()
+        client.sendall(many * 200)  # 17 MB
+        client.shutdown(socket.SHUT_WR)
+        self.assertEqual(self.receive_all(client), reply * 200)
+        client = self.connect()
+        client.sendall(many * 200 + many[:99])
+        client.shutdown(socket.SHUT_WR)
+        self.assertEqual(self.receive_all(client), reply * 200)
+        # Beyond 64 MiB the server waits until the client reads.
+        client = self.connect()
+        sender = threading.Thread(target=lambda: client.sendall(many * 1000))
+        client.sendall(many * 600)
+        sender.start()
+        for _ in range(1600):
+            self.assertEqual(self.receive(client, len(reply)), reply)
+        sender.join()
+        self.assertEqual(self.ask(self.connect(), "PING"), b"+PONG\r\n")
+        self.stop(server)
+
     def test_ids_of_any_bytes_and_sizes(self):
         ids = ["x" * n for n in (1, 2, 3, 9, 10, 15, 16, 17, 63, 64, 65, 98, 99, 100, 101, 1000, 4000)] + ["ä€😀", " a b "]
         self.build("many", *ids)
@@ -400,6 +423,8 @@ class FilterServer(ClusterTest):
         self.assertEqual(self.ask(client, "AUTH", PASSWORD), b"+OK\r\n")
         many, reply = request("BF.MEXISTS", "5", *["in", "out"] * 20000), b"*40000\r\n" + b":1\r\n:0\r\n" * 20000
         self.assertEqual(self.exchange(client, many * 40, 40 * len(reply)), reply * 40)
+        client.sendall(many * 40)
+        self.assertEqual(self.receive(client, 40 * len(reply)), reply * 40)
         with socket.create_connection(("127.0.0.1", port), DEADLINE_S) as plain:
             plain.sendall(request("PING"))
             self.receive_all(plain)  # an alert, no reply
