@@ -47,12 +47,16 @@ static bool matches_magic_bytes(const struct bytes *b, const uint8_t *head, uint
            (size >= (uint64_t)b->at + b->size && memcmp(head + b->at, b->data, b->size) == 0);
 }
 
-/* An ORC file ends with these bytes, too, and then the size of its postscript: a small one need not
- * have a NUL. */
+bool format_is_orc_by_ends(const uint8_t *head, const uint8_t *tail)
+{
+    return memcmp(head, "ORC", 3) == 0 && memcmp(tail, "\x03ORC", 4) == 0;
+}
+
 static bool is_orc(const uint8_t *head, uint64_t size, bool nul)
 {
     if (size < 8 || memcmp(head, "ORC", 3) != 0) return false;
-    return nul || (size < FORMAT_HEAD_BYTES && memcmp(head + size - 4, "ORC", 3) == 0);
+    return nul || (size < FORMAT_HEAD_BYTES &&
+                   format_is_orc_by_ends(head, head + size - FORMAT_TAIL_BYTES));
 }
 
 uint8_t format_detect_columns(const uint8_t *head, uint64_t size)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define FORMAT_HEAD_BYTES   4096u /* bytes examined: one page, one read */
+#define FORMAT_TAIL_BYTES   5u
 #define FORMAT_REASON_BYTES 128u
 
 enum { BYTE_ORDER_MARK_BYTES = 3 };
@@ -27,6 +28,10 @@ enum compression format_detect_compression(const uint8_t *head, uint64_t size);
 
 /* Returns the enum format_kind of the file of columns that starts with `head`, or 0. */
 uint8_t format_detect_columns(const uint8_t *head, uint64_t size);
+/* Whether the file that starts with `head` and whose last FORMAT_TAIL_BYTES are `tail` is ORC: both
+ * have its magic, the tail after its size and before the postscript's. There need not be a NUL
+ * between them for long. */
+bool format_is_orc_by_ends(const uint8_t *head, const uint8_t *tail);
 
 /* Whether the name of a file tells that it is a file of columns. */
 bool format_is_columns_name(const char *path);

@@ -6,6 +6,7 @@
 #include "engine/base/path.h"
 #include "engine/base/text.h"
 #include "engine/input/format.h"
+#include "engine/input/format_library.h"
 #include "engine/input/input_source.h"
 #include "engine/input/input_walk.h"
 #include "engine/input/remote_url.h"
@@ -77,6 +78,16 @@ int input_detect_format(struct input_walk *w, const char *path, const char *name
     return hint == NULL ? 1 : input_record_bad_path(w, GLINT_E_INPUT_FORMAT, path, reason, hint);
 }
 
+/* Of a file that is longer than its head. */
+static bool is_long_orc(struct env *env, int file, const uint8_t *head, uint64_t size)
+{
+    uint8_t tail[FORMAT_TAIL_BYTES];
+    const int64_t n = (int64_t)sizeof tail;
+    return memcmp(head, "ORC", 3) == 0 && size > FORMAT_HEAD_BYTES &&
+           env_read_full(env, file, tail, sizeof tail, size - sizeof tail) == n &&
+           format_is_orc_by_ends(head, tail);
+}
+
 /* Returns 1 if the file can be read, and sets the format of *out; 0 if it was recorded as bad; or a
  * code. `size` is that of its stat; *out_unsized: it has another number of bytes, as files of
  * /proc, /sys and some FUSE file systems, which make their bytes when they are read. */
@@ -91,10 +102,13 @@ static int detect_file_format(struct input_walk *w, const char *path, const char
     /* A file that another process writes has another size now: its tasks report that. */
     *out_unsized = n >= 0 && (uint64_t)n != (size < sizeof head ? size : sizeof head) &&
                    w->env->stat_open(w->env, file, &now) == 0 && now.size == size;
+    const bool text = w->list->content == INPUT_TEXT;
+    const bool orc = text && n == (int64_t)sizeof head && is_long_orc(w->env, file, head, size);
     w->env->close(w->env, file);
     if (n < 0) return input_record_failed_call(w, (int)n, "read", path);
-    return input_detect_format(w, path, path, head,
-                               w->list->content == INPUT_TEXT ? (uint64_t)n : 0, out);
+    if (orc) out->format = FORMAT_ORC;
+    if (orc) return 1;
+    return input_detect_format(w, path, path, head, text ? (uint64_t)n : 0, out);
 }
 
 int input_append_file(struct input_walk *w, const struct input_file *file)

@@ -41,6 +41,7 @@ Test(format, files_of_columns_are_recognized)
     cr_expect_eq(format_detect_columns(HEAD("ORC\x08\x03\x10\x03ORC\x09")), FORMAT_ORC);
     cr_expect_eq(format_detect_columns(HEAD("ORC\t7.0\t1\nORC\t8.0\t1\n")), 0);
     cr_expect_eq(format_detect_columns(HEAD("ORC\n")), 0);
+    cr_expect_eq(format_detect_columns(HEAD("ORC\nORC\nORC\n")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PAR1")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PAR1 is the first name of a text")), 0);
     cr_expect_eq(format_detect_columns(HEAD("PARENT\tCHILD")), 0);
