@@ -29,9 +29,11 @@ static const struct {
     [COUNTED] = {GLINT_E_COUNTS_INVALID, GLINT_E_COUNTS_INVALID, "keys",
                  "the input, or the sample of it, is empty, or no row is valid", NULL},
     [COUNTS_FILE] = {GLINT_E_COUNTS_INVALID, GLINT_E_COUNTS_INVALID, "counts",
-                     "run count-keys on the same input first", "count each key once"},
+                     "run count-keys on the same input first; it must have rows",
+                     "count each key once"},
     [PARAMS_FILE] = {GLINT_E_PARAMS_INVALID, GLINT_E_PARAMS_INVALID, "sizes",
-                     "run params on the same input first", "write one line for each key"},
+                     "run params on the same input first; it must have rows",
+                     "write one line for each key"},
     [FILTERS] = {GLINT_E_FILTER_INVALID, GLINT_E_FILTER_MISMATCH, "filters",
                  "use the output of bloom-build", NULL},
 };
