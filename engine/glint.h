@@ -534,8 +534,8 @@ struct glint_column_use {
  * null (glint_with_nulls), columns that only the file has follow at the end. It is an error of the
  * job if a file does not have a column by name, or has it twice, or if a column by position is not
  * at its position. `header`: as glint_first_line returns it, of these files or others; it is
- * borrowed. With data NULL, of CSV, the headers of all files are read, and the names that only
- * others have follow those of the first one: so glint_first_line returns them from then on.
+ * borrowed. With data NULL the headers of all files are read, and the names that only others have
+ * follow those of the first one: so glint_first_line returns them from then on.
  * (Records of CSV must have equal headers.) `delimiter`: of lines; CSV knows its own. `uses` is
  * copied. Called again, replaces them. Only after glint_with_header; `lines` as there. Returns
  * `lines`. */

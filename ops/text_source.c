@@ -506,9 +506,10 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
     if (lines == NULL) return rdd_fail_null("withColumns");
     struct input_list *list = find_input(lines, "withColumns");
     if (list == NULL) return NULL;
-    const bool unite = header.data == NULL && list->header && list->csv != 0;
+    const bool unite = header.data == NULL && list->header;
     if ((!list->header && !list->has_columns) || (header.data == NULL && !unite))
         return rdd_fail(lines, GLINT_E_PLAN_ARGUMENT, "withColumns: there is no header");
+    list->columns.delimiter = (uint8_t)delimiter;
     if (unite && unite_columns(lines->g, list) != 0) return NULL;
     if (unite) header = list->columns.header;
     if (header.data == NULL) return lines; /* no file has a line */
@@ -521,7 +522,6 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
     if (count > 0) memcpy(copy, uses, count * sizeof *copy);
     memcpy(names, header.data, header.size);
     list->columns.header = (struct glint_slice){names, header.size};
-    list->columns.delimiter = (uint8_t)delimiter;
     list->columns.uses = copy;
     list->columns.count = count;
     return lines;

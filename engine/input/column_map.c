@@ -486,7 +486,7 @@ int input_list_unite_columns(struct env *env, struct input_list *list, uint64_t 
                              struct glint_error *error)
 {
     struct matcher m = {.list = list, .error = error, .unite = true};
-    assert(list->csv != 0 && list->columns.count == 0);
+    assert(list->header && list->columns.count == 0);
     m.lines = arena_alloc(&list->arena, (list->count + 1) * sizeof *m.lines);
     if (m.lines == NULL) return error_no_memory(error);
     memset(m.lines, 0, (list->count + 1) * sizeof *m.lines);

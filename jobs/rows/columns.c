@@ -150,12 +150,20 @@ static void match_table(const struct table *t, struct glint_rdd *lines)
     if (t->names.data != NULL) glint_with_columns(lines, t->names, '\0', by_name, t->use_count);
 }
 
+/* Adds the names that only other files than the first one have. */
+static void read_names_of_all_files(struct table *t)
+{
+    if (t->all_names || glint_error(t->g)->code != GLINT_OK) return;
+    glint_with_columns(t->lines, (struct glint_slice){NULL, 0}, (char)t->delimiter, NULL, 0);
+    t->names = glint_first_line(t->lines);
+    t->all_names = true;
+}
+
 void table_saves_rows(struct table *t)
 {
     t->saves_rows = true;
     if (!has_several_headers(t->lines, t->csv, t->header)) return;
-    columns_match_rows(t->lines, t->csv, t->header);
-    t->names = glint_first_line(t->lines);
+    read_names_of_all_files(t);
     match_table(t, t->lines);
 }
 
@@ -388,6 +396,20 @@ static bool cut_name_marks(struct glint_slice *item)
     return true;
 }
 
+/* Whether the first file has a column that the item means. */
+static bool first_file_has_column(struct table *t, const char *letters, struct glint_slice item)
+{
+    const struct glint_slice names = column_names_of_table(t);
+    uint32_t at;
+    int64_t number;
+    if (glint_parse_i64(item, &number) ||
+        count_columns_of_name(names, t->delimiter, item, &at) > 0)
+        return true;
+    cut_option_letters(&item, letters);
+    if (!cut_name_marks(&item) && glint_parse_i64(item, &number)) return true;
+    return count_columns_of_name(names, t->delimiter, item, &at) > 0;
+}
+
 /* What is a name as a whole wins over marks and letters, a number over a name. */
 int columns_resolve(struct table *t, const char *option, const char *letters,
                     struct glint_slice item, uint32_t *out_number, uint8_t *out_letters)
@@ -396,6 +418,9 @@ int columns_resolve(struct table *t, const char *option, const char *letters,
     if (t->csv == FIELDS_JSON)
         return resolve_path(t, option, letters, item, out_number, out_letters);
     *out_letters = 0;
+    if (t->header && t->csv != FIELDS_COLUMNS && !t->all_names &&
+        glint_input_files(t->lines) > 1 && !first_file_has_column(t, letters, item))
+        read_names_of_all_files(t);
     if (count_columns_of_name(column_names_of_table(t), t->delimiter, item, out_number) == 1 &&
         !glint_parse_i64(item, &number))
         return use_column_name(t, option, letters, item, out_number);

@@ -49,6 +49,7 @@ struct table {
     struct table_part parts[COLUMNS_MAX]; /* by number of part */
     uint32_t part_count;
     struct glint_slice names; /* the first line, with `header`: read when a column is chosen */
+    bool all_names;           /* it has those of all files */
     struct glint_column_use uses[COLUMNS_MAX];
     uint32_t use_count;
     uint32_t where_columns[COLUMNS_MAX]; /* that --where uses */
@@ -97,8 +98,8 @@ struct columns {
  * that is a number is name=2019 or, as one with commas or colons, in quotes: "price, total". An
  * item may end with a colon and some of `letters` ("": none), as in 3:nr. Of files of columns
  * user.id is a part of the column user, unless a column has this name. Names are those of the first
- * file; files with another header are read by their own (glint_with_columns). Returns 0 or the
- * context's code. */
+ * file, and behind them those that only others have; files with another header are read by their
+ * own (glint_with_columns). Returns 0 or the context's code. */
 int columns_read_option(struct table *t, const struct glint_job_args *args, const char *option,
                         const char *letters, struct columns *out);
 /* One item of such a list, which is all of `item`. Returns 0 or the context's code. */

@@ -280,8 +280,7 @@ struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args
     if (unused)
         glint_abort(g, GLINT_E_USAGE, "add --csv", "--delimiter has no effect without --csv");
     if (read_format_options(g, args, paths, &f) != 0) return NULL;
-    f.nulls.missing = f.csv == FIELDS_JSON; /* columns of --where */
-    f.nulls.header = f.header;
+    nulls_read_missing_option(g, args, f.csv, f.header, &f.nulls); /* columns of --where */
     f.whole = true;
     *out_source = read_rows_of_source(glint_text_file(g, paths), &f);
     return filter_rows_by_where(*out_source, paths, &f);

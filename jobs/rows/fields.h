@@ -103,7 +103,7 @@ struct fields {
 
 /* Options of jobs whose rows have no columns, for fields_rows. */
 #define ROWS_OPTIONS                                                                               \
-    HEADER_OPTION, FORMAT_OPTIONS, WHERE_OPTION,                                                   \
+    HEADER_OPTION, FORMAT_OPTIONS, MISSING_OPTION, WHERE_OPTION,                                   \
     {                                                                                              \
         "delimiter", "C", NULL, "with --csv or --where: one byte, or \\t, between fields"          \
     }
