@@ -59,7 +59,7 @@ static bool cut_timestamp_year(struct glint_slice *text, int64_t *out)
         !cut_timestamp_digits(text, digits, out))
         return false;
     if (minus) *out = -*out;
-    return sign || *out >= 1;
+    return true;
 }
 
 static bool cut_timestamp_date(struct glint_slice *text, struct timestamp *out)

@@ -11,7 +11,7 @@ struct timestamp {
 };
 
 /* Accepts YYYY-MM-DD, then perhaps T or a space and HH:MM, :SS, a fraction of up to 9 digits, and Z
- * or an offset such as +02:00, +0200 or +02. Without an offset the time is UTC. The year is 0001 to
+ * or an offset such as +02:00, +0200 or +02. Without an offset the time is UTC. The year is 0000 to
  * 9999, or has a sign and up to 7 digits, the date exists, the time is before 24:00; there are no
  * leap seconds. Returns false otherwise. */
 bool timestamp_parse(struct glint_slice text, struct timestamp *out);
