@@ -262,7 +262,8 @@ struct glint_column_pair {
  * +s(a=i,b=+l(item=u)), where the bytes ( ) , = % of a part are %XX; NULL: text. */
 struct glint_column_type {
     const char *name, *type;
-    bool numbers, times; /* in all files that, perhaps of different types, or nulls */
+    bool numbers, times, times_of_day; /* in all files that, perhaps of different types, or nulls */
+    bool several_kinds;                /* in some files one of these, in others another or a text */
 };
 /* Returns the columns of such a source; *out_count is 0 with the context's error set. They live as
  * long as the context. */

@@ -441,8 +441,10 @@ const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint
         const struct schema_column *c = &list->schema->columns[i];
         types[i] = (struct glint_column_type){.name = c->name,
                                               .type = c->type,
-                                              .numbers = c->numbers && !c->times && !c->others,
-                                              .times = c->times && !c->numbers && !c->others};
+                                              .numbers = c->kinds == KIND_NUMBERS,
+                                              .times = c->kinds == KIND_TIMES,
+                                              .times_of_day = c->kinds == KIND_TIMES_OF_DAY,
+                                              .several_kinds = (c->kinds & (c->kinds - 1)) != 0};
     }
     *out_count = count;
     return types;

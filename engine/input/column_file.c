@@ -211,17 +211,16 @@ static int check_name(struct schema_reader *s, const struct column_file *f, uint
                      "%s: two columns are named \"%s\"", path, name);
 }
 
-static bool has_numbers(const struct arrow_field *field)
+/* A set of one kind; 0: all values are null. */
+static uint8_t column_kind_of_field(const struct arrow_field *field)
 {
     const enum arrow_type type = arrow_value_field(field)->type;
-    return (type >= ARROW_I8 && type <= ARROW_U64) || arrow_is_f64(field) ||
-           type == ARROW_DECIMAL || type == ARROW_DURATION;
-}
-
-static bool has_times(const struct arrow_field *field)
-{
-    const enum arrow_type type = arrow_value_field(field)->type;
-    return type == ARROW_DATE32 || type == ARROW_DATE64 || type == ARROW_TIMESTAMP;
+    if ((type >= ARROW_I8 && type <= ARROW_U64) || arrow_is_f64(field) || type == ARROW_DECIMAL ||
+        type == ARROW_DURATION)
+        return KIND_NUMBERS;
+    if (type == ARROW_DATE32 || type == ARROW_DATE64 || type == ARROW_TIMESTAMP) return KIND_TIMES;
+    if (type == ARROW_TIME32 || type == ARROW_TIME64) return KIND_TIMES_OF_DAY;
+    return type == ARROW_NULL ? 0 : KIND_OTHERS;
 }
 
 static bool is_binary(const char *type)
@@ -255,20 +254,15 @@ static int add_column_to_schema(struct schema_reader *s, const struct arrow_fiel
     if (!arrow_type_append(field, &s->type) || !buffer_append(&s->type, "", 1))
         return error_no_memory(s->error);
     const char *const type = (const char *)s->type.data;
-    const bool numbers = has_numbers(field), times = has_times(field);
-    const bool others = !numbers && !times && strcmp(type, "n") != 0;
+    const uint8_t kind = column_kind_of_field(field);
     if (known != UINT32_MAX) {
-        s->columns[known].numbers |= numbers;
-        s->columns[known].times |= times;
-        s->columns[known].others |= others;
+        s->columns[known].kinds |= kind;
         return widen_column_type(s, &s->columns[known], class, type);
     }
     const struct schema_column column = {.name = arena_strdup(s->arena, field->name),
                                          .class = class,
                                          .type = arena_strdup(s->arena, type),
-                                         .numbers = numbers,
-                                         .times = times,
-                                         .others = others,
+                                         .kinds = kind,
                                          .lacking = file > 0 ? 0 : UINT64_MAX};
     if (column.name == NULL || column.type == NULL ||
         !array_reserve(&s->columns, &s->column_capacity, n + UINT64_C(1), sizeof *s->columns) ||

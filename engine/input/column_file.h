@@ -46,13 +46,21 @@ enum column_class {
     COLUMN_F64,  /* or a floating-point number */
 };
 
+/* Values of one kind can be compared, whatever types the files give them; bits of a set. */
+enum column_kind {
+    KIND_NUMBERS = 1,
+    KIND_TIMES = 2,
+    KIND_TIMES_OF_DAY = 4,
+    KIND_OTHERS = 8,
+};
+
 struct schema_column {
     const char *name;
     enum column_class class;
-    const char *type;            /* as arrow_type.h has it; "u" if files do not agree */
-    bool numbers, times, others; /* some file has such values */
-    uint64_t lacking;            /* a file that does not have it; UINT64_MAX: none */
-    const char *problem;         /* why it cannot be read, of a file; NULL: it can */
+    const char *type;    /* as arrow_type.h has it; "u" if files do not agree */
+    uint8_t kinds;       /* set of enum column_kind: that of each file's values */
+    uint64_t lacking;    /* a file that does not have it; UINT64_MAX: none */
+    const char *problem; /* why it cannot be read, of a file; NULL: it can */
 };
 
 struct column_schema {

@@ -36,16 +36,17 @@ static enum join_key_kind kind_of_float(const char *type)
 }
 
 /* The type of a key column: NULL if it is text, or unknown. */
-static const char *type_of_key(const struct table *t, uint32_t number)
+static struct glint_column_type type_of_key(const struct table *t, uint32_t number)
 {
     uint32_t count = 0;
     const struct glint_column_type *types = glint_column_types(t->lines, &count);
-    return number < count ? types[number].type : NULL;
+    return number < count ? types[number] : (struct glint_column_type){.type = NULL};
 }
 
-static void describe_type(const struct table *t, enum column_values values, const char *type,
-                          char *out)
+static void describe_type(const struct table *t, enum column_values values,
+                          const struct glint_column_type *column, char *out)
 {
+    const char *const type = column->type;
     static const struct {
         char format;
         const char *name;
@@ -65,6 +66,7 @@ static void describe_type(const struct table *t, enum column_values values, cons
         if (type[0] == names[i].format) name = names[i].name;
     if (type != NULL && strncmp(type, "td", 2) == 0) name = "date";
     if (type != NULL && strncmp(type, "tD", 2) == 0) name = "duration";
+    if (column->several_kinds) name = "of several types";
     if (type != NULL && strncmp(type, "d:", 2) == 0)
         text_format(out, TYPE_NAME_BYTES, "decimal(%s)", type + 2);
     else
@@ -72,14 +74,15 @@ static void describe_type(const struct table *t, enum column_values values, cons
 }
 
 static void note_keys_compared_as_texts(const struct join *j, uint32_t i,
-                                        const enum column_values *values, const char *const *types)
+                                        const enum column_values *values,
+                                        const struct glint_column_type *types)
 {
     char labels[JOIN_SIDES][COLUMN_LABEL_BYTES], names[JOIN_SIDES][TYPE_NAME_BYTES];
     for (int side = 0; side < JOIN_SIDES; side++) {
         const struct table *t = &j->tables[side];
         const uint32_t number = j->keys[side].number[i];
         columns_label_of(t, number, labels[side]);
-        describe_type(t, values[side], types[side], names[side]);
+        describe_type(t, values[side], &types[side], names[side]);
     }
     glint_note(j->g,
                "keys are compared as texts: LEFT's %s is %s, RIGHT's %s %s; give both one type by "
@@ -111,23 +114,29 @@ static bool are_key_types_mixed(enum column_values values, const char *type)
 static void choose_kinds(struct join *j, uint32_t i)
 {
     enum column_values values[JOIN_SIDES];
-    const char *types[JOIN_SIDES];
+    struct glint_column_type types[JOIN_SIDES];
     for (int side = 0; side < JOIN_SIDES; side++) {
         values[side] = columns_value_kind(&j->tables[side], j->keys[side].number[i]);
         types[side] = type_of_key(&j->tables[side], j->keys[side].number[i]);
     }
-    const char *const a = types[0], *const b = types[1];
+    const char *const a = types[0].type, *const b = types[1].type;
     const bool durations = (a != NULL && strncmp(a, "tD", 2) == 0) ||
                            (b != NULL && strncmp(b, "tD", 2) == 0);
     const bool one = values[0] == values[1], known = a != NULL && b != NULL;
     const bool mixed = are_key_types_mixed(values[0], a) || are_key_types_mixed(values[1], b);
-    if (is_null_type(a) || is_null_type(b) || (known && !mixed && strcmp(a, b) == 0)) return;
+    if (is_null_type(a) || is_null_type(b)) return;
+    if (types[0].several_kinds || types[1].several_kinds) {
+        note_keys_compared_as_texts(j, i, values, types);
+        return;
+    }
+    if (known && !mixed && strcmp(a, b) == 0) return;
     if (one && values[0] == VALUES_NUMBERS && !durations) {
         /* Of several types, in different files, numbers are compared by all their digits. */
         const bool exact = !is_float_type(a) && !is_float_type(b);
         if (known && is_integer_type(a) && is_integer_type(b)) return;
         for (int side = 0; side < JOIN_SIDES; side++)
-            j->kinds[side][i] = (uint8_t)(exact ? JOIN_KEY_NUMBER : kind_of_float(types[side]));
+            j->kinds[side][i] =
+                (uint8_t)(exact ? JOIN_KEY_NUMBER : kind_of_float(types[side].type));
         return;
     }
     if (one && values[0] == VALUES_TIMES) {

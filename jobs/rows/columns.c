@@ -356,6 +356,7 @@ enum column_values columns_value_kind(const struct table *t, uint32_t number)
     const struct glint_column_type *types = glint_column_types(t->lines, &count);
     if (number >= count) return VALUES_UNKNOWN;
     if (types[number].numbers) return VALUES_NUMBERS;
+    if (types[number].times_of_day) return VALUES_TIMES_OF_DAY;
     return types[number].times ? VALUES_TIMES : value_kind_of_type(types[number].type);
 }
 

@@ -235,6 +235,53 @@ class Values(Command):
             self.assertIn(f"keys are compared as texts: LEFT's column 1 (k) is {kind}, RIGHT's "
                           "column 1 (k) string", run)
 
+    def test_keys_that_are_numbers_in_one_file_and_texts_in_another_have_a_note(self):
+        day, noon = datetime.date(1970, 1, 1), datetime.time(12)
+        for first, second in (([1, 2], ["1", "02"]), ([1.5], ["1.50"]), ([day], ["1970-01-01"]),
+                              ([day], [1]), ([noon], ["12:00"]), ([True], [1])):
+            os.makedirs(self.path("mixed"), exist_ok=True)
+            self.write("mixed/a.parquet", k=first, n=[0] * len(first))
+            self.write("mixed/b.parquet", k=second, n=[1] * len(second))
+            one = self.write("one", k=first, n=[0] * len(first))
+            mixed, note = self.path("mixed"), "LEFT's column 1 (k) is of several types"
+            for right in (one, mixed):
+                run = self.submit("join", "--key-column", "k", mixed, right, self.path("out"))
+                self.assertIn(f"keys are compared as texts: {note}", run, (first, second))
+            run = self.submit("join", "--key-column", "k", one, mixed, self.path("out"))
+            self.assertIn("RIGHT's column 1 (k) of several types", run, (first, second))
+        self.write("mixed/a.parquet", k=pyarrow.nulls(1), n=[0])
+        self.assertNotIn("as texts", self.submit("join", "--key-column", "k", self.path("mixed"),
+                                                 self.path("mixed"), self.path("out")))
+
+    def test_times_of_day_in_several_units_are_compared_by_value(self):
+        os.makedirs(self.path("times"))
+        times = [datetime.time(12), datetime.time(13, 0, 0, 250000)]
+        for name, unit in (("a", pyarrow.time32("ms")), ("b", pyarrow.time64("us"))):
+            self.write(f"times/{name}.parquet", k=pyarrow.array(times, unit), n=[0, 1])
+        for where, found in (("k = '12:00'", [0, 0]), ("k = '13:00:00.25'", [1, 1]),
+                             ("k IN ('13:00:00.250000')", [1, 1]), ("k < '13:00'", [0, 0]),
+                             ("k = TIME '13:00:00.25'", [1, 1])):
+            rows, _ = self.run_glint("select", "--columns", "n", "--where", where,
+                                     "--output-format", "csv", self.path("times"), "-")
+            self.assertEqual([int(n) for n in rows.split()], found, where)
+        run = self.submit("join", "--key-column", "k", self.path("times"),
+                          self.path("times/a.parquet"), self.path("out"))
+        self.assertEqual(self.table("out").column("n_right").to_pylist(), [0, 1, 0, 1])
+        self.assertNotIn("as texts", run)
+
+    def test_dates_of_the_year_0_are_dates(self):
+        days = pyarrow.array([-719529, -719528, -719163, -719162], pyarrow.int32())
+        path = self.write("years", k=days.cast(pyarrow.date32()), n=[0, 1, 2, 3])
+        moments = pyarrow.array([-719528 * 86400], pyarrow.int64())
+        at = self.write("at", k=moments.cast(pyarrow.timestamp("s")), n=[9])
+        for where, found in (("k < '0001-01-01'", [0, 1, 2]), ("k = '0000-01-01'", [1]),
+                             ("k > DATE '0000-01-01'", [2, 3])):
+            rows, _ = self.run_glint("select", "--columns", "n", "--where", where,
+                                     "--output-format", "csv", path, "-")
+            self.assertEqual([int(n) for n in rows.split()], found, where)
+        _, found = self.join("k", "shuffle", path, at)
+        self.assertEqual(found, [(1, 9)])
+
     def test_jobs_of_whole_rows_with_a_condition_save_columns(self):
         path = self.write("in", n=[1, 2, 3, 4], f=[0.0, -0.0, 0.0, 1.5], s=list("aaab"))
         for job in (["sample", "--fraction", "1"], ["sample", "--rows", "9"], ["distinct"],
