@@ -70,13 +70,33 @@ static const char *letters_hint(const char *letters, char *out)
     return out;
 }
 
+/* Cuts ":letters" off the end of an item. Returns the set of letters; 0: there are none. */
+static uint8_t cut_option_letters(struct glint_slice *item, const char *letters)
+{
+    uint64_t at = item->size;
+    uint8_t set = 0;
+    for (; at > 0 && item->data[at - 1] != ':'; at--) {
+        const uint8_t byte = item->data[at - 1];
+        const char *letter = byte != '\0' ? strchr(letters, byte) : NULL;
+        if (letter == NULL) return 0;
+        set |= (uint8_t)(1u << (letter - letters));
+    }
+    if (at == 0 || set == 0) return 0;
+    item->size = at - 1;
+    return set;
+}
+
 static int set_unknown_column_error(struct table *t, const char *option, const char *letters,
                                     struct glint_slice name, uint32_t found)
 {
     char names[HEADER_NAMES_BYTES], after_colon[LETTERS_HINT_BYTES];
     const bool colon = letters[0] != '\0' && memchr(name.data, ':', name.size) != NULL;
+    struct glint_slice rest = name;
     const char *hint =
         colon                      ? letters_hint(letters, after_colon)
+        : cut_option_letters(&rest, "nrt") != 0
+            ? "leave out the colon and the letters, which only sort has; top compares numbers, the "
+              "largest first: see --text and --smallest"
         : t->csv == FIELDS_COLUMNS ? "use one of these names, or the number of the column"
         : t->header                ? "see --delimiter, or use the number of the column"
                     : "use a number, from 1, or --header and a name of the first line";
@@ -219,22 +239,6 @@ struct glint_rdd *table_source(const struct table *t)
     if (t->typed) glint_type_rows(lines);
     if (t->key_count > 0) glint_key_columns(lines, t->keys, t->key_count);
     return nulls_source(lines, &t->nulls);
-}
-
-/* Cuts ":letters" off the end of an item. Returns the set of letters; 0: there are none. */
-static uint8_t cut_option_letters(struct glint_slice *item, const char *letters)
-{
-    uint64_t at = item->size;
-    uint8_t set = 0;
-    for (; at > 0 && item->data[at - 1] != ':'; at--) {
-        const uint8_t byte = item->data[at - 1];
-        const char *letter = byte != '\0' ? strchr(letters, byte) : NULL;
-        if (letter == NULL) return 0;
-        set |= (uint8_t)(1u << (letter - letters));
-    }
-    if (at == 0 || set == 0) return 0;
-    item->size = at - 1;
-    return set;
 }
 
 /* Adds a path in JSON to those of the source. */
