@@ -264,6 +264,7 @@ struct glint_column_type {
     const char *name, *type;
     bool numbers, times, times_of_day; /* in all files that, perhaps of different types, or nulls */
     bool several_kinds;                /* in some files one of these, in others another or a text */
+    bool several_types;                /* files give it different types, if only in their size */
 };
 /* Returns the columns of such a source; *out_count is 0 with the context's error set. They live as
  * long as the context. */

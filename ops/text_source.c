@@ -444,7 +444,8 @@ const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint
                                               .numbers = c->kinds == KIND_NUMBERS,
                                               .times = c->kinds == KIND_TIMES,
                                               .times_of_day = c->kinds == KIND_TIMES_OF_DAY,
-                                              .several_kinds = (c->kinds & (c->kinds - 1)) != 0};
+                                              .several_kinds = (c->kinds & (c->kinds - 1)) != 0,
+                                              .several_types = c->several_types};
     }
     *out_count = count;
     return types;

@@ -235,6 +235,7 @@ static int widen_column_type(struct schema_reader *s, struct schema_column *know
 {
     const bool null = strcmp(type, "n") == 0, was_null = strcmp(known->type, "n") == 0;
     if (known->class != class) class = COLUMN_TEXT;
+    known->several_types |= !null && !was_null && strcmp(known->type, type) != 0;
     if (was_null && !null)
         known->type = arena_strdup(s->arena, type);
     else if (!null && strcmp(known->type, type) != 0 && (is_binary(type) || is_binary(known->type)))

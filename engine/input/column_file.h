@@ -59,6 +59,7 @@ struct schema_column {
     enum column_class class;
     const char *type;    /* as arrow_type.h has it; "u" if files do not agree */
     uint8_t kinds;       /* set of enum column_kind: that of each file's values */
+    bool several_types;  /* files do not agree */
     uint64_t lacking;    /* a file that does not have it; UINT64_MAX: none */
     const char *problem; /* why it cannot be read, of a file; NULL: it can */
 };
