@@ -84,7 +84,9 @@ int save_fail_value(struct glint_task *task, struct glint_slice row, uint32_t co
 {
     char shown[64] = "", reason[192], hint[96];
     if (name == NULL)
-        return glint_fail_row(task, GLINT_E_BAD_ROW, row, "each row needs a field for each column",
+        return glint_fail_row(task, GLINT_E_BAD_ROW, row,
+                              "--output-format csv or tsv keeps such rows; select with --columns "
+                              "NAMES and --bad-rows skip leaves out the short ones",
                               problem);
     header_name_append(shown, 0, sizeof shown,
                        (struct glint_slice){(const uint8_t *)name, strlen(name)});
