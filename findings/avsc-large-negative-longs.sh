@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Version: npm avsc 5.7.9 (Node 20). Source: run on 2026-11-30; its README: a long that a JavaScript number cannot hold is an error,
+# Version: npm avsc 5.7.9 (Node 20). Source: run on 2026-11-30; reading a long that no JavaScript number holds is an error,
 # "potential precision loss".
 # Guess: a long that isValid accepts, an integer within 2^53, is written as it is.
 # Behaviour: below -2^52 the sign is lost, without an error: -5000000000000000 is written as the bytes of 5000000000000000, and -(2^52) - 1 as

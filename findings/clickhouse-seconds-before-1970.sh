@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Version: PyPI chdb 4.4.0 (ClickHouse 26.9) (Python 3.11). Source: run on 2026-11-30; the type DateTime64 begins in 1900 and is said to round down.
+# Version: PyPI chdb 4.4.0 (ClickHouse 26.9) (Python 3.11). Source: run on 2026-11-30; the type DateTime64 begins in 1900.
 # Guess: date_trunc('second', t) is the second that t is in, as toStartOfSecond(t), and is not greater than t.
 # Behaviour: before 1970 it is the next one: 1960-01-01 00:00:00.5 becomes 00:00:01, and 1969-12-31 23:59:59.5 becomes 1970; a cast to
 # DateTime64(0) and toUnixTimestamp64Second do the same. date_trunc('day') of that moment is 1970-01-01, of one half a second before it 1969-12-31.
