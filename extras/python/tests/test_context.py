@@ -221,6 +221,8 @@ class Plans(Base):
             self.assertEqual(words.pipe("grep 'a c' ", ok=(0, 1)).collect(), ["a c"])
             printed = sc.parallelize(["x"]).pipe(["sh", "-c", "cat; echo $ONE"], env={"ONE": "1 2"})
             self.assertEqual(printed.collect(), ["x", "1 2"])
+            with self.assertRaisesRegex(ValueError, "illegal environment variable name"):
+                sc.parallelize(["x"]).pipe("cat", env={"A=B": "1"})
             self.assertEqual(sc.parallelize([("k", "v w")]).pipe("cat").collect(), ["k\tv w"])
             self.assertEqual(sc.parallelize(["$HOME *"]).pipe("cat").collect(), ["$HOME *"])
             python = [sys.executable, "-c", "import sys\nfor l in sys.stdin: print(len(l) - 1)"]

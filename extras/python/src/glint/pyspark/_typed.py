@@ -93,6 +93,8 @@ def pipe(records: Records, command: Union[str, Sequence[str]],
     statuses = list(range(256) if checkCode is False else ok)
     if not all(0 <= status <= 255 for status in statuses):
         raise ValueError("exit statuses are from 0 to 255")
+    if any("=" in name for name in env or {}):  # as subprocess, which pipes other elements
+        raise ValueError("illegal environment variable name")
     argv = [ffi.new("char[]", cstring(word)) for word in words]
     pairs = [ffi.new("char[]", cstring(f"{name}={text}")) for name, text in (env or {}).items()]
     described = {
