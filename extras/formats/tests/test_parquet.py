@@ -157,7 +157,7 @@ class Parquet(unittest.TestCase):
         self.fails(library.DAMAGED, lambda: LIBRARY.open(bytes(1000)))
         self.fails(library.DAMAGED, lambda: LIBRARY.open(data[:-1]))
         self.fails(library.UNSUPPORTED, lambda: LIBRARY.open(data[:-1] + b"E"))
-        self.fails(library.UNSUPPORTED, lambda: LIBRARY.open(data, kind=5))
+        self.fails(library.UNSUPPORTED, lambda: LIBRARY.open(data, kind=6))
 
     def test_statistics(self):
         nan = float("nan")
