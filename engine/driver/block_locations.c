@@ -248,6 +248,12 @@ void cached_rdds_remove_executor(struct cached_rdds *c, uint32_t executor)
                 set_cached_block_location(c, c->list[i], p, NO_BLOCK);
 }
 
+bool cached_rdds_is_complete(const struct cached_rdds *all, uint32_t rdd)
+{
+    const struct cached_rdd *c = find_cached_rdd(all, rdd);
+    return c != NULL && c->sums.blocks == c->partitions;
+}
+
 uint32_t cached_rdds_preferred_executor(const struct cached_rdds *all, const struct glint_rdd *rdd,
                                         uint32_t partition)
 {

@@ -101,7 +101,7 @@ static int send_stage(struct driver *d, uint32_t executor, uint32_t number)
     const struct action_run *a = d->action_run;
     bool *sent = &d->executors[executor].plan_sent[number];
     const struct message like = {
-        .type = MSG_STAGE, .stage = a->first_stage + number, .body = a->stages[number].plan};
+        .type = MSG_STAGE, .stage = stage_message_id(a, number), .body = a->stages[number].plan};
     int r = *sent ? 0 : send_message_copy(d, executor, &like);
     *sent = r == 0;
     return r;
@@ -140,7 +140,7 @@ static int send_task_dependencies(struct driver *d, uint32_t executor, uint32_t 
 int send_kill_task(struct driver *d, const struct task_attempt *run, enum kill_mode which)
 {
     struct message like = {.type = MSG_KILL,
-                           .stage = d->action_run->first_stage + run->stage,
+                           .stage = stage_message_id(d->action_run, run->stage),
                            .task = run->task,
                            .attempt = run->attempt,
                            .id = which};
@@ -182,10 +182,12 @@ static void send_stage_release(struct driver *d)
     struct glint_error before = *driver_error(d); /* out of memory here is not the action's error */
     for (uint32_t e = 0; e < d->executor_count; e++) {
         if (d->executors[e].lost || d->executors[e].plan_sent == NULL) continue;
-        for (uint32_t i = 0; i < a->stage_count; i++)
-            if (d->executors[e].plan_sent[i])
-                send_message_copy(
-                    d, e, &(struct message){.type = MSG_RELEASE, .stage = a->first_stage + i});
+        for (uint32_t i = 0; i < a->stage_count; i++) {
+            struct message m = {.type = MSG_RELEASE, .stage = a->first_stage + i};
+            if (d->executors[e].plan_sent[i] || a->stages[i].replanned) send_message_copy(d, e, &m);
+            m.stage = stage_message_id(a, i);
+            if (a->stages[i].replanned) send_message_copy(d, e, &m);
+        }
     }
     *driver_error(d) = before;
 }
@@ -313,7 +315,7 @@ static int send_task(struct driver *d, const struct task_attempt *run)
     if (r != 0) return r;
     struct message *m = message_create(MSG_TASK);
     if (m == NULL) return error_no_memory(driver_error(d));
-    m->stage = a->first_stage + run->stage;
+    m->stage = stage_message_id(a, run->stage);
     m->task = run->task;
     m->attempt = run->attempt;
     m->partition = stage_run_partition(a, run->stage, run->task);
@@ -671,6 +673,22 @@ void driver_summarize(struct driver *d, struct glint_summary *out)
                                   .accumulators = accumulators_list(&d->accumulators)};
 }
 
+/* In one process: on a cluster a task may run where its block is not. Decided while the stages are
+ * planned, when no task runs. */
+static bool driver_reads_blocks(struct driver *d, struct glint_rdd *rdd)
+{
+    const struct action_run *a = d->action_run;
+    const struct context_config *c = &d->g->config;
+    assert(rdd->persist != 0);
+    if (a != NULL && a->sched != NULL)
+        return !a->blocks_lost && rdd->blocks_read_in == a->number + 1;
+    if (!d->transport.local || c->explain || c->stage != NULL ||
+        !cached_rdds_is_complete(&d->cached, rdd->id))
+        return false;
+    if (a != NULL) rdd->blocks_read_in = a->number + 1;
+    return true;
+}
+
 static void driver_unpersist(struct driver *d, const struct glint_rdd *rdd)
 {
     if (!cached_rdds_remove(&d->cached, rdd->id)) return;
@@ -740,6 +758,7 @@ void driver_destroy(struct driver *d)
 
 static const struct runner driver_runner = {.run = driver_run_action,
                                             .reserve = job_outputs_reserve,
+                                            .reads_blocks = driver_reads_blocks,
                                             .unpersist = driver_unpersist,
                                             .free_rdd = driver_free_rdd,
                                             .free_broadcast = driver_free_broadcast,

@@ -133,6 +133,8 @@ void cached_rdds_fini(struct cached_rdds *c);
 void cached_rdds_update(struct cached_rdds *c, uint32_t executor,
                         const struct cached_block_state *block);
 void cached_rdds_remove_executor(struct cached_rdds *c, uint32_t executor);
+/* Whether executors have all blocks of the RDD. */
+bool cached_rdds_is_complete(const struct cached_rdds *c, uint32_t rdd);
 /* The executor that has the block of the persisted RDD nearest to `rdd` from which a task computes
  * this partition of it; UINT32_MAX: none. */
 uint32_t cached_rdds_preferred_executor(const struct cached_rdds *c, const struct glint_rdd *rdd,
@@ -294,6 +296,8 @@ struct stage_run {
     bool started, finished;
     bool is_first_run;  /* for the job metrics: no earlier action has completed it */
     bool skipped;       /* it has nothing to run, and another stage reads its outputs */
+    bool reads_blocks;  /* its first plan does (stage_node_reads_blocks) */
+    bool replanned;     /* a block was lost: `plan` has all operators now, and another id */
     struct buffer plan; /* the body of its STAGE message */
     /* Of the first run, with an event log: each operator's text and a NUL, at most
      * EVENT_OPERATORS_MAX of operator_count. */
@@ -318,13 +322,14 @@ struct action_run {
     struct sched *sched;
     struct stage_run *stages;          /* parents first, the action's stage last */
     uint32_t number;                   /* among the job's actions, from 0 */
-    uint32_t stage_count, first_stage; /* stage i has the id first_stage + i in messages */
+    uint32_t stage_count, first_stage; /* of the ids in messages: see stage_message_id */
     struct buffered_result *results;   /* per task of the last stage */
     uint32_t next_result;              /* the first one that is not consumed */
     uint64_t buffered_bytes;           /* of the results that are not consumed */
     int64_t bad_rows_before;           /* the job's count when the action started */
     struct glint_error last_error;     /* of the last failed task or lost executor */
     int on_result_code;                /* non-zero: on_result returned it, which ends the action */
+    bool blocks_lost;                  /* that its plans read: they were made again without them */
     bool over; /* ended before its last task was done: outcomes that still arrive do not count */
 };
 
@@ -386,6 +391,13 @@ static inline struct glint_rdd *stage_top_rdd(const struct action_run *a, uint32
     return shuffle != NULL ? shuffle->parents[0] : a->action->rdd;
 }
 
+/* The id of a stage in messages that are sent now. Its first plan has another one, so that attempts
+ * of both can run and finish. */
+static inline uint32_t stage_message_id(const struct action_run *a, uint32_t stage)
+{
+    return a->first_stage + stage + (a->stages[stage].replanned ? a->stage_count : 0);
+}
+
 /* The output as the user named it: "-" for the one that is copied to standard output. */
 const char *driver_output_name(const struct driver *d, const char *path);
 
@@ -418,6 +430,9 @@ void stage_runs_fini(struct action_run *a);
 void stage_runs_cut_lineage(struct action_run *a);
 /* The partition that a task of a stage computes. */
 uint32_t stage_run_partition(const struct action_run *a, uint32_t stage, uint32_t task);
+/* A task did not find a block that its plan reads: makes the plans again that read blocks, with all
+ * operators, for the attempts that start from now on. */
+int stage_runs_replan(struct driver *d);
 /* Called before the stage's first task is sent. */
 int stage_run_start(struct driver *d, uint32_t number);
 /* At the end of the action: records the time of stages that started and did not finish. */

@@ -585,11 +585,15 @@ static int on_executor_cannot_write(struct driver *d, uint32_t executor,
     return error->code;
 }
 
+/* An attempt whose plan reads blocks may have found one lost. Any other I/O error is found again,
+ * and then counted, by the attempt that follows, whose plan reads none. */
 static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
                           const struct message *m)
 {
     struct action_run *a = d->action_run;
-    enum sched_failure_kind why = sched_failure_kind_of(m->error->code);
+    const bool lost = m->error->code == GLINT_E_SPILL_IO && a->stages[number].reads_blocks &&
+                      m->stage == a->first_stage + number;
+    enum sched_failure_kind why = lost ? SCHED_KILLED : sched_failure_kind_of(m->error->code);
     const struct task_attempt run = {executor, number, m->task, m->attempt, .start_ns = 0};
     /* Both are read before the scheduler handles the failure, which changes them. */
     bool counts = !a->over && sched_stage_is_needed(a->sched, number);
@@ -601,6 +605,7 @@ static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
     int r = why == SCHED_FETCH_ERROR
                 ? fetch_failures_on_task_failed(d, executor, number, m, start_ns)
                 : 0;
+    if (r == 0 && lost && !a->over) r = stage_runs_replan(d);
     if (r != 0) return r;
     if (why == SCHED_TASK_ERROR) executors_update_excluded(d, executor, m->error);
     if (!counts) return 0; /* failures in a stage that is not needed must not end the action */
@@ -646,6 +651,8 @@ void driver_on_message(struct driver *d, uint32_t executor, struct message *m)
     assert(executor < d->executor_count && !d->executors[executor].lost);
     /* Stage ids are unique in the job, so a message of an earlier action is out of range here. */
     uint32_t number = a != NULL ? m->stage - a->first_stage : 0;
+    if (a != NULL && a->blocks_lost && number >= a->stage_count)
+        number -= a->stage_count; /* of a second plan */
     if (a != NULL && a->sched != NULL && number < a->stage_count &&
         m->task < a->stages[number].tasks) {
         int r = update_cached_blocks(d, executor, m);

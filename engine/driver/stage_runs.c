@@ -345,19 +345,28 @@ static bool format_operators(const struct driver *d, const struct stage_plan *pl
     return kept;
 }
 
+/* The caller frees `out`, also on error. */
+static int create_stage_plan(struct driver *d, uint32_t number, struct stage_plan *out)
+{
+    struct action_run *a = d->action_run;
+    const struct stage_run *stage = &a->stages[number];
+    int r = stage_plan_create(out, stage->shuffle != NULL ? NULL : a->action, stage->shuffle);
+    for (uint32_t i = 0; i < a->commit_count && stage->shuffle == NULL && r == 0; i++)
+        r = stage_plan_add_output(out, a->commits[i]->attempts, driver_error(d));
+    for (uint32_t i = 0; i < out->node_count && r == 0; i++)
+        if (out->nodes[i].persist != 0 &&
+            !cached_rdds_add(&d->cached, out->nodes[i].rdd, out->nodes[i].partitions))
+            r = error_no_memory(driver_error(d));
+    return r;
+}
+
 /* Encodes the body of the STAGE message once; each executor that needs it is sent a copy. */
 static int encode_stage_plan(struct driver *d, uint32_t number)
 {
-    struct action_run *a = d->action_run;
-    struct stage_run *stage = &a->stages[number];
+    struct stage_run *stage = &d->action_run->stages[number];
     struct stage_plan plan;
-    int r = stage_plan_create(&plan, stage->shuffle != NULL ? NULL : a->action, stage->shuffle);
-    for (uint32_t i = 0; i < a->commit_count && stage->shuffle == NULL && r == 0; i++)
-        r = stage_plan_add_output(&plan, a->commits[i]->attempts, driver_error(d));
-    for (uint32_t i = 0; i < plan.node_count && r == 0; i++)
-        if (plan.nodes[i].persist != 0 &&
-            !cached_rdds_add(&d->cached, plan.nodes[i].rdd, plan.nodes[i].partitions))
-            r = error_no_memory(driver_error(d));
+    int r = create_stage_plan(d, number, &plan);
+    stage->reads_blocks = plan.reads_blocks;
     if (r == 0) {
         plan_format_stage_name(&plan, stage->name, sizeof stage->name);
         plan_format_stage_functions(&plan, stage->functions, sizeof stage->functions);
@@ -366,6 +375,27 @@ static int encode_stage_plan(struct driver *d, uint32_t number)
     if (r == 0 && d->log != NULL && stage->is_first_run && !format_operators(d, &plan, stage))
         r = error_no_memory(driver_error(d));
     stage_plan_fini(&plan);
+    return r;
+}
+
+int stage_runs_replan(struct driver *d)
+{
+    struct action_run *a = d->action_run;
+    int r = 0;
+    if (!a->blocks_lost) d->next_stage += a->stage_count; /* ids: see stage_message_id */
+    a->blocks_lost = true;
+    for (uint32_t i = 0; i < a->stage_count && r == 0; i++) {
+        struct stage_run *stage = &a->stages[i];
+        struct stage_plan plan;
+        if (!stage->reads_blocks || stage->replanned) continue;
+        r = create_stage_plan(d, i, &plan);
+        assert(r != 0 || !plan.reads_blocks);
+        buffer_fini(&stage->plan);
+        if (r == 0) r = stage_plan_encode(&plan, &stage->plan, driver_error(d));
+        stage_plan_fini(&plan);
+        stage->replanned = true;
+        for (uint32_t e = 0; e < d->executor_count; e++) d->executors[e].plan_sent[i] = false;
+    }
     return r;
 }
 

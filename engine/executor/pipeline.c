@@ -293,6 +293,7 @@ static int skip_parent_splits(struct pipeline *p, const struct walk_frame *top)
     while (p->depth > depth) {
         struct walk_frame f = p->frames[--p->depth];
         const struct stage_node *parents[2] = {NULL, NULL};
+        if (stage_node_reads_blocks(f.node)) continue;
         for (int i = 0; i < 2; i++)
             if (f.node->parents[i] != STAGE_NO_PARENT)
                 parents[i] = &p->input->stage->nodes[f.node->parents[i]];
@@ -358,7 +359,13 @@ static int persisted_enter(struct pipeline *p, struct walk_frame *f)
     struct block_store *blocks = p->input->blocks;
     assert(f->writer == NULL && !f->entered);
     f->looked_up = true;
-    struct cached_block *block = block_store_acquire(blocks, f->node->rdd, f->partition);
+    struct cached_block *block =
+        blocks != NULL ? block_store_acquire(blocks, f->node->rdd, f->partition) : NULL;
+    /* It was evicted, or damaged: the driver sends the rest of the plan. */
+    if (block == NULL && stage_node_reads_blocks(f->node))
+        return error_set(&p->task->error, GLINT_E_SPILL_IO, NULL,
+                         "the cached block of partition %u of RDD %u is lost", f->partition,
+                         f->node->rdd);
     p->task->counters.values[block != NULL ? COUNT_CACHE_HITS : COUNT_CACHE_MISSES]++;
     if (block != NULL) return read_persisted_block(p, f, block);
     f->out = pipeline_emitter_to(p, f->below, f->node->schema);
@@ -632,8 +639,8 @@ static int step_pipeline_walk(struct pipeline *p)
     struct walk_frame *f = &p->frames[p->depth - 1];
     p->task->partition = f->partition;
     if (f->writer != NULL) return persisted_leave(p, f);
-    if (f->node->persist != 0 && p->input->blocks != NULL && !f->looked_up)
-        return persisted_enter(p, f);
+    const bool kept = f->node->persist != 0 && p->input->blocks != NULL;
+    if ((kept || stage_node_reads_blocks(f->node)) && !f->looked_up) return persisted_enter(p, f);
     switch (f->node->op->kind) {
     /* Sources and shuffle inputs end the walk's way up: they push all their batches here. */
     case OP_SOURCE: p->depth--; return run_source_node(p, f);

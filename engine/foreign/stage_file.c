@@ -307,6 +307,7 @@ static bool visit_stage_node(struct partition_walk *w, const struct stage_plan *
                                      .left = left ? plan->nodes[n->parents[0]].partitions : 0,
                                      .right = right ? plan->nodes[n->parents[1]].partitions : 0};
     struct parent_partitions reads[2];
+    if (stage_node_reads_blocks(n)) return true; /* its tasks fail: no other process has blocks */
     bool ok = !stage_node_is_shuffle(n) || add_stage_input(out, n->rdd, partition);
     for (uint32_t i = op_find_parent_partitions(&of, partition, reads); ok && i-- > 0;)
         ok = partition_walk_add(w, &plan->nodes[n->parents[reads[i].parent]], reads[i].first,

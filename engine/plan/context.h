@@ -70,6 +70,11 @@ struct glint_rdd {
     bool partitioner_fixed; /* wide: the job chose its partitioner */
     uint32_t maps;          /* wide, after rdd_cut_lineage: the partitions that its parent had */
     uint64_t walk;          /* the last walk of a stage that found it */
+    /* Persisted: the shuffles that its stage reads above it, once they are known (stage_plan.c); in
+     * its own memory, or in that of an ancestor. */
+    struct glint_rdd **stage_inputs; /* NULL: not known */
+    uint32_t stage_input_count;
+    uint32_t blocks_read_in; /* persisted: the number of the last action that reads its blocks */
     /* Wide: the shuffle whose partitioner it has, if it is narrow or another RDD's `exchange`. */
     struct glint_rdd *partitioner_of;
     struct glint_rdd
@@ -178,6 +183,10 @@ struct runner {
     /* Checks and creates an output that a later action will save to. Returns 0 or the context's
      * code. */
     int (*reserve)(struct driver *d, const char *path);
+    /* Whether the stages of the action read all blocks of a persisted RDD, so that what is above it
+     * in its stage is no part of their plans. The answer does not change while tasks run, unless a
+     * block is lost. NULL: they never do. */
+    bool (*reads_blocks)(struct driver *d, struct glint_rdd *rdd);
     /* Removes the blocks of an RDD that is no longer persisted. */
     void (*unpersist)(struct driver *d, const struct glint_rdd *rdd);
     /* Frees what executors keep of an RDD that no other needs: its blocks and map outputs. */

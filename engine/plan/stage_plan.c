@@ -87,6 +87,14 @@ void plan_step_format(const struct glint *g, const struct stage_node *n, bool ro
 
 /* ---- stage plan */
 
+static bool rdd_reads_blocks(struct glint_rdd *rdd)
+{
+    const struct glint *g = rdd->g;
+    if (rdd->persist == 0 || rdd->op->kind == OP_SOURCE || rdd_is_shuffle(rdd)) return false;
+    return g->runner != NULL && g->runner->reads_blocks != NULL &&
+           g->runner->reads_blocks(g->driver, rdd);
+}
+
 /* RDDs found by a walk, each once, in order of discovery. */
 struct stage_walk {
     struct glint_rdd **items;
@@ -105,17 +113,72 @@ static bool stage_walk_add(struct stage_walk *w, struct glint_rdd *rdd)
     return true;
 }
 
-/* Collects all RDDs of one stage from `top` upwards, without crossing wide RDDs, except `top`. */
+/* Collects all RDDs of one stage from `top` upwards, without crossing wide RDDs, except `top`, nor
+ * those whose blocks are read: a loop that caches each step has the plan of one step. */
 static bool stage_walk_collect(struct stage_walk *w, struct glint_rdd *top)
 {
     if (!stage_walk_add(w, top)) return false;
     for (uint32_t i = 0; i < w->count; i++) {
         struct glint_rdd *rdd = w->items[i];
-        if (rdd_is_shuffle(rdd) && rdd != top) continue;
+        if ((rdd_is_shuffle(rdd) && rdd != top) || rdd_reads_blocks(rdd)) continue;
         for (uint32_t p = 0; p < rdd->parent_count; p++)
             if (!stage_walk_add(w, rdd->parents[p])) return false;
     }
     return true;
+}
+
+static int compare_rdds_by_id(const void *a, const void *b)
+{
+    const struct glint_rdd *const *x = a, *const *y = b;
+    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
+}
+
+/* The shuffles that a stage reads are needed also above RDDs whose blocks are read now: a block can
+ * be lost. So that such a walk does not visit all ancestors either, each persisted RDD remembers
+ * them: they do not change once partitions are counted. */
+static bool stage_walk_collect_to_shuffles(struct stage_walk *w, struct glint_rdd *top)
+{
+    if (!stage_walk_add(w, top)) return false;
+    for (uint32_t i = 0; i < w->count; i++) {
+        struct glint_rdd *rdd = w->items[i];
+        if (rdd_is_shuffle(rdd)) continue;
+        const bool known = rdd->stage_inputs != NULL;
+        struct glint_rdd **above = known ? rdd->stage_inputs : rdd->parents;
+        const uint32_t count = known ? rdd->stage_input_count : rdd->parent_count;
+        for (uint32_t p = 0; p < count; p++)
+            if (!stage_walk_add(w, above[p])) return false;
+    }
+    return true;
+}
+
+/* Keeps only the shuffles of a walk. */
+static void stage_walk_keep_shuffles(struct stage_walk *w)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < w->count; i++)
+        if (rdd_is_shuffle(w->items[i])) w->items[kept++] = w->items[i];
+    w->count = kept;
+}
+
+/* Those of an ancestor, if there are no others, are not copied. */
+static bool remember_stage_inputs(struct glint_rdd *rdd)
+{
+    struct stage_walk w = {NULL, 0, 0, 0};
+    const struct glint_rdd *known = NULL;
+    bool ok = stage_walk_collect_to_shuffles(&w, rdd);
+    for (uint32_t i = 0; i < w.count; i++)
+        if (w.items[i]->stage_inputs != NULL) known = w.items[i];
+    stage_walk_keep_shuffles(&w);
+    if (ok && known != NULL && known->stage_input_count == w.count) {
+        rdd->stage_inputs = known->stage_inputs;
+    } else if (ok) {
+        rdd->stage_inputs = rdd_alloc(rdd, sizeof(struct glint_rdd *) * w.count);
+        ok = rdd->stage_inputs != NULL;
+        for (uint32_t i = 0; ok && i < w.count; i++) rdd->stage_inputs[i] = w.items[i];
+    }
+    rdd->stage_input_count = ok ? w.count : 0;
+    mem_free(w.items);
+    return ok;
 }
 
 int rdd_visit_shuffle_inputs(struct glint_rdd *rdd,
@@ -125,9 +188,16 @@ int rdd_visit_shuffle_inputs(struct glint_rdd *rdd,
     struct glint_error *error = &rdd->g->error;
     int r = 0;
     if (rdd_is_shuffle(rdd)) return visit(arg, rdd);
-    if (!stage_walk_collect(&w, rdd)) r = error_no_memory(error);
-    for (uint32_t i = 0; i < w.count && r == 0; i++)
-        if (rdd_is_shuffle(w.items[i])) r = visit(arg, w.items[i]);
+    if (!stage_walk_collect_to_shuffles(&w, rdd)) r = error_no_memory(error);
+    if (r == 0)
+        qsort(w.items, w.count, sizeof *w.items, compare_rdds_by_id); /* parents have smaller ids */
+    for (uint32_t i = 0; i < w.count && r == 0; i++) {
+        struct glint_rdd *found = w.items[i];
+        if (found->persist == 0 || rdd_is_shuffle(found) || found->stage_inputs != NULL) continue;
+        if (!remember_stage_inputs(found)) r = error_no_memory(error);
+    }
+    stage_walk_keep_shuffles(&w);
+    for (uint32_t i = 0; i < w.count && r == 0; i++) r = visit(arg, w.items[i]);
     mem_free(w.items);
     return r;
 }
@@ -147,12 +217,6 @@ static void fill_stage_node(struct stage_node *n, const struct glint_rdd *rdd)
                              .parents = {STAGE_NO_PARENT, STAGE_NO_PARENT},
                              .partitions = rdd->partitions,
                              .dependency = rdd->dependency};
-}
-
-static int compare_rdds_by_id(const void *a, const void *b)
-{
-    const struct glint_rdd *const *x = a, *const *y = b;
-    return ((*x)->id > (*y)->id) - ((*x)->id < (*y)->id);
 }
 
 /* The node of an RDD in a walk that is sorted by id. */
@@ -207,6 +271,10 @@ int stage_plan_create(struct stage_plan *s, const struct action *action,
         struct stage_node *n = &s->nodes[s->node_count++];
         fill_stage_node(n, rdd);
         if (rdd_is_shuffle(rdd) && (rdd != top || source_only)) continue;
+        if (rdd_reads_blocks(w.items[i])) {
+            s->reads_blocks = true;
+            continue;
+        }
         for (uint32_t p = 0; p < rdd->parent_count; p++)
             n->parents[p] = stage_node_index(&w, rdd->parents[p]);
     }
@@ -301,9 +369,10 @@ uint32_t op_find_parent_partitions(const struct op_partitions *n, uint32_t parti
     }
 }
 
-static bool visit_rdd_partition(struct partition_walk *w, const struct glint_rdd *rdd,
-                                uint32_t partition, struct packer *p, uint64_t *count)
+static bool visit_rdd_partition(struct partition_walk *w, struct glint_rdd *rdd, uint32_t partition,
+                                struct packer *p, uint64_t *count)
 {
+    if (rdd_reads_blocks(rdd)) return true;
     const struct op_partitions n = {.op = rdd->op,
                                     .narrow = rdd->narrow,
                                     .own = rdd->partitions,
@@ -331,7 +400,7 @@ int rdd_encode_partition_splits(struct glint *g, struct glint_rdd *rdd, uint32_t
     const void *node;
     bool ok = partition_walk_add(&w, rdd, partition, partition + 1);
     while (ok && partition_walk_next(&w, &node, &partition))
-        ok = visit_rdd_partition(&w, node, partition, &body, &count);
+        ok = visit_rdd_partition(&w, (struct glint_rdd *)node, partition, &body, &count);
     pack_array(&whole, count);
     if (!ok || body.failed || !buffer_append(&whole.out, body.out.data, body.out.size))
         whole.failed = true;
@@ -505,6 +574,7 @@ static bool node_is_valid(const struct stage_plan *s, uint32_t number)
     uint32_t first = left ? s->nodes[n->parents[0]].partitions : 0;
     uint32_t second = right ? s->nodes[n->parents[1]].partitions : 0;
     bool one = left && !right;
+    if (stage_node_reads_blocks(n)) return !right && !root && n->op->kind != OP_ACTION;
     if (n->narrow) {
         const bool wide = n->op->kind == OP_WIDE;
         if (!wide && n->op->kind != OP_UNION) return false;

@@ -36,6 +36,14 @@ static inline bool stage_node_is_shuffle(const struct stage_node *n)
     return n->op->kind == OP_WIDE && !n->narrow;
 }
 
+/* Whether its records are those of its blocks, which the executor has: what is above it is no part
+ * of the plan. Without its block, a task fails with SPILL_IO. */
+static inline bool stage_node_reads_blocks(const struct stage_node *n)
+{
+    return n->persist != 0 && n->parents[0] == STAGE_NO_PARENT && n->op->kind != OP_SOURCE &&
+           !stage_node_is_shuffle(n);
+}
+
 /* Zero it before use; free with stage_plan_fini. */
 struct stage_plan {
     uint32_t node_count;
@@ -43,6 +51,7 @@ struct stage_plan {
     /* For the last stage of an action that saves: directories for attempt files, one per output. */
     const char *outputs[ACTION_OUTPUTS_MAX];
     uint32_t output_count;
+    bool reads_blocks; /* of a node: see stage_node_reads_blocks */
     struct arena memory;
 };
 
@@ -87,8 +96,8 @@ struct parent_partitions {
  * many there are: none of a source, or of a shuffle. */
 uint32_t op_find_parent_partitions(const struct op_partitions *n, uint32_t partition,
                                    struct parent_partitions out[2]);
-/* Encodes the splits that partition p of `rdd` reads, in order, as a msgpack array of bins. Returns
- * 0 or NO_MEMORY. The caller frees `out`. */
+/* Encodes the splits that partition p of `rdd` reads, in order, as a msgpack array of bins: not
+ * those above RDDs whose blocks are read. Returns 0 or NO_MEMORY. The caller frees `out`. */
 int rdd_encode_partition_splits(struct glint *g, struct glint_rdd *rdd, uint32_t partition,
                                 struct buffer *out);
 

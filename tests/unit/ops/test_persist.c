@@ -1,10 +1,14 @@
 /* persist, cache and unpersist: every action returns the same rows as without them, from blocks
- * where there are some; blocks are evicted under a small budget, and freed. */
+ * where there are some; blocks are evicted under a small budget, and freed; a loop that caches each
+ * step costs the same after many. */
 #include "engine/driver/driver.h"
+#include "engine/plan/stage_plan.h"
 #include "tests/unit/ops/harness.h"
 
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <stdio.h>
+#include <unistd.h>
 
 TestSuite(persist, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
@@ -44,7 +48,9 @@ static const struct glint_module *const modules[] = {&ops_module, &module, NULL}
 
 static struct glint *open_context(uint32_t slots, bool encode)
 {
+    char work_dir[PATH_BYTES];
     struct context_config config = {.slots = slots,
+                                    .work_dir = scratch_path(".", work_dir),
                                     .memory_bytes = slots * SLOT_MEMORY_BYTES_MIN,
                                     .bad_rows_max = -1,
                                     .encode_messages = encode,
@@ -249,6 +255,142 @@ Test(persist, a_large_rdd_keeps_what_fits)
     cr_expect(hits(g) > 5 && hits(g) < 40, "%lld", (long long)hits(g));
     cr_expect_eq(glint_counter_value(g, "cache evictions"), 0);
     fixture_close(g, GLINT_OK);
+}
+
+/* ---- Loops that cache each step: a plan ends at RDDs all of whose blocks are there. */
+
+static struct glint_rdd *make_distinct(struct glint *g)
+{
+    return glint_with_partitions(glint_distinct(glint_keys(make_spread(g))), 3);
+}
+
+/* A step that keeps all rows. */
+static struct glint_rdd *next_step(struct glint_rdd *last, unsigned level)
+{
+    return glint_persist(glint_sample(last, 1, 1), level);
+}
+
+/* How many RDDs the walks of plans after walk number `before` have visited. */
+static uint32_t visited_since(const struct glint *g, uint64_t before)
+{
+    uint32_t visited = 0;
+    for (const struct glint_rdd *r = g->rdds; r != NULL; r = r->next) visited += r->walk > before;
+    return visited;
+}
+
+/* Returns the bytes of the tasks' splits. */
+static uint64_t split_bytes(struct glint *g, struct glint_rdd *rdd)
+{
+    struct buffer splits = {NULL, 0, 0};
+    cr_assert_gt(rdd_partition_count(rdd), 0);
+    cr_assert_eq(rdd_encode_partition_splits(g, rdd, 0, &splits), 0);
+    const uint64_t size = splits.size;
+    buffer_fini(&splits);
+    return size;
+}
+
+static void loop_over_steps(struct glint *g, struct glint_rdd *last, int64_t rows)
+{
+    const uint32_t before = g->rdd_count;
+    uint32_t third = 0;
+    int64_t count;
+    for (uint32_t i = 1; i <= 200; i++) {
+        const uint64_t walks = g->walks;
+        last = next_step(last, GLINT_MEMORY);
+        cr_assert_eq(glint_count(last, &count), 0, "step %u: %s", i, glint_error(g)->cause);
+        cr_assert_eq(count, rows);
+        if (i == 3) third = visited_since(g, walks);
+        if (i > 3) cr_assert_eq(visited_since(g, walks), third, "step %u", i);
+    }
+    cr_expect_eq(g->rdd_count, before + 200);
+    cr_expect_eq(split_bytes(g, last), 1, "an empty array");
+    glint_unpersist(last);
+    cr_expect_eq(split_bytes(g, last), 1);
+}
+
+Test(persist, a_cached_step_costs_the_same_after_many)
+{
+    struct glint *g = open_context(1, true);
+    cr_expect_gt(split_bytes(g, make_spread(g)), 1);
+    loop_over_steps(g, make_spread(g), 20000);
+    loop_over_steps(g, make_distinct(g), 1000);
+    loop_over_steps(g, glint_union(glint_keys(make_spread(g)), make_distinct(g)), 21000);
+    fixture_close(g, GLINT_OK);
+}
+
+/* All steps are made by one action; the next ones end at the last of them. */
+Test(persist, steps_of_one_action)
+{
+    struct glint *g = open_context(2, false);
+    struct glint_rdd *last = make_distinct(g);
+    int64_t count;
+    for (int i = 0; i < 100; i++) last = next_step(last, GLINT_MEMORY);
+    for (int i = 0; i < 3; i++) {
+        const uint64_t walks = g->walks;
+        cr_assert_eq(glint_count(glint_sample(last, 1, 2), &count), 0);
+        cr_expect_eq(count, 1000);
+        const uint32_t visited = visited_since(g, walks);
+        cr_expect(i == 0 ? visited > 100 : i == 1 || visited < 20, "%u", visited);
+    }
+    fixture_close(g, GLINT_OK);
+}
+
+/* Damages the files of blocks, or removes them. */
+static void lose_blocks(bool remove)
+{
+    char pattern[PATH_BYTES];
+    glob_t found;
+    cr_assert_eq(glob(scratch_path("*/block-*", pattern), 0, NULL, &found), 0);
+    cr_expect_gt(found.gl_pathc, 0);
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        cr_assert_eq(remove ? unlink(found.gl_pathv[i]) : truncate(found.gl_pathv[i], 10), 0);
+    globfree(&found);
+}
+
+/* The action goes on with the whole plan, also above shuffles and below other blocks. */
+Test(persist, lost_blocks_are_made_again)
+{
+    for (int i = 0; i < 8; i++) {
+        struct glint *g = open_context(i % 2 + 1, i / 2 % 2 == 1);
+        struct table want, got;
+        struct glint_rdd *first = next_step(make_distinct(g), GLINT_DISK);
+        struct glint_rdd *last = next_step(next_step(first, GLINT_MEMORY), GLINT_DISK);
+        struct glint_rdd *both =
+            glint_union(glint_map(last, &spread, NULL), glint_map(first, &spread, NULL));
+        table_collect(both, &want);
+        cr_expect_eq(want.count, 2000);
+        for (int round = 0; round < 2; round++) {
+            lose_blocks(i / 4 == 0);
+            table_collect(both, &got);
+            table_expect(&got, &want, "lost");
+            table_free(&got);
+            const int64_t missed = misses(g);
+            table_collect(both, &got);
+            table_expect(&got, &want, "made again");
+            table_free(&got);
+            cr_expect_eq(misses(g), missed);
+        }
+        table_free(&want);
+        fixture_close(g, GLINT_OK);
+    }
+}
+
+/* Each step takes most of the budget: its blocks replace those that it is made from. */
+Test(persist, steps_that_evict_what_they_read)
+{
+    for (uint32_t slots = 1; slots <= 2; slots++) {
+        struct glint *g = open_context(slots, slots == 2);
+        struct glint_rdd *last = glint_map(glint_range(g, 0, 150000 * slots, 1, 9), &spread, NULL);
+        int64_t count;
+        for (int i = 0; i < 8; i++) {
+            last = next_step(last, GLINT_MEMORY);
+            cr_assert_eq(glint_count(last, &count), 0, "%s", glint_error(g)->cause);
+            cr_expect_eq(count, 150000 * slots);
+        }
+        cr_expect_gt(glint_counter_value(g, "cache evictions"), 8);
+        cr_expect_eq(glint_summarize(g)->retries, 0);
+        fixture_close(g, GLINT_OK);
+    }
 }
 
 Test(persist, wrong_levels_are_errors)

@@ -216,6 +216,61 @@ Test(stage_plan, splits_follow_union_and_coalesce)
     expect_splits(mixed, 3, "0");
 }
 
+/* ---- RDDs whose blocks are read */
+
+static bool reads_blocks_of(struct driver *d, struct glint_rdd *rdd)
+{
+    return (struct glint_rdd *)(void *)d == rdd;
+}
+static const struct runner block_runner = {.reads_blocks = reads_blocks_of};
+
+Test(stage_plan, plan_ends_at_blocks)
+{
+    struct plan p = make_plan();
+    struct glint_rdd *kept = p.shuffle_rdd->parents[0]->parents[0]; /* the union */
+    struct glint_rdd *join = plan_node(&op_uni, plan_node(&op_nar, p.last, NULL), p.last);
+    struct stage_plan s;
+    struct action action = {.op = &op_act, .rdd = join};
+    cr_assert_eq(rdd_partition_count(join), 6);
+    kept->persist = p.last->persist = GLINT_MEMORY;
+    g.runner = &block_runner;
+    g.driver = (struct driver *)(void *)kept;
+    cr_assert_eq(stage_plan_create(&s, NULL, p.shuffle_rdd), 0);
+    cr_assert_eq(s.node_count, 3);
+    cr_expect(s.reads_blocks && stage_node_reads_blocks(&s.nodes[0]) && s.nodes[0].op == &op_uni);
+    cr_expect_not(stage_node_reads_blocks(&s.nodes[1]));
+    there_and_back(&s);
+    stage_plan_fini(&s);
+    expect_splits(p.shuffle_rdd->parents[0], 1, "");
+
+    g.driver = (struct driver *)(void *)p.last;
+    cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
+    cr_assert_eq(s.node_count, 4);
+    cr_expect(s.nodes[0].rdd == p.last->id && stage_node_reads_blocks(&s.nodes[0]));
+    there_and_back(&s);
+    s.nodes[3].persist = GLINT_MEMORY; /* an action has none */
+    s.nodes[3].parents[0] = STAGE_NO_PARENT;
+    struct buffer bytes = encode_stage(&s);
+    struct stage_plan back;
+    cr_expect_eq(stage_plan_decode(&back, whole(&bytes), &plan_config, &error), GLINT_E_PROTOCOL);
+    buffer_fini(&bytes);
+    stage_plan_fini(&s);
+
+    int count = 0; /* a block can be lost, so the shuffle above is needed */
+    cr_expect_eq(rdd_visit_shuffle_inputs(join, count_wide, &count), 0);
+    cr_expect_eq(count, 1);
+    cr_assert_not_null(p.last->stage_inputs);
+    cr_expect(p.last->stage_input_count == 1 && p.last->stage_inputs[0] == p.shuffle_rdd);
+    cr_expect_eq(rdd_visit_shuffle_inputs(join, count_wide, &count), 0);
+    cr_expect_eq(count, 2);
+    cr_assert_eq(stage_plan_create(&s, NULL, p.shuffle_rdd), 0);
+    cr_expect(s.node_count == 5 && !s.reads_blocks);
+    there_and_back(&s);
+    stage_plan_fini(&s);
+    g.runner = NULL;
+    g.driver = NULL;
+}
+
 /* The map side of the shuffle, with a partitioner. */
 static struct stage_plan partitioned_stage(struct plan *p, const char *function)
 {
