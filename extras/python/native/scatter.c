@@ -3,7 +3,8 @@
 
 #include <assert.h>
 
-/* The key of an element, borrowed from it or from *out_held, which the caller releases. */
+/* The key of an element, borrowed from it or from *out_held, which the caller releases: the pair
+ * that an element of another type becomes. */
 static PyObject *key_of(PyObject *item, PyObject *unpack, PyObject **out_held)
 {
     *out_held = NULL;
@@ -41,7 +42,7 @@ static bool scatter_item(PyObject *item, PyObject *place, uint32_t partitions, u
 {
     PyObject *held, *key = key_of(item, unpack, &held);
     PyObject *at = key == NULL ? NULL : place_of_key(key, place, partitions, buckets);
-    bool done = at != NULL && add_to_block(blocks, at, item);
+    bool done = at != NULL && add_to_block(blocks, at, held == NULL ? item : held);
     Py_XDECREF(at);
     Py_XDECREF(held);
     return done;

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import decimal
 import os
+import pickle
 import select
 import signal
 import subprocess
@@ -259,7 +260,7 @@ class Shared(WithContext):
     def test_only_in_the_driver(self) -> None:
         sc, rdd = self.sc, self.sc.parallelize([1])
         for captured in (sc, rdd):
-            with self.assertRaisesRegex(PySparkRuntimeError, "VALID_ON_DRIVER"):
+            with self.assertRaisesRegex(pickle.PicklingError, "VALID_ON_DRIVER"):
                 rdd.map(lambda x, captured=captured: x).collect()
 
 

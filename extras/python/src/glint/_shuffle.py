@@ -109,7 +109,9 @@ def _divide(pairs: Iterator[Any], place: Place, blocks: dict[int, list[Any]], co
         return bool(_functions.native.scatter(pairs, place, _plain_hash(place), BUCKETS, _unpack,
                                               blocks, count))
     for pair in pairs:
-        key, _ = pair
+        key, value = pair
+        if type(pair) is not tuple:  # a list or a named tuple becomes a pair, as in PySpark
+            pair = key, value
         at = place(key)
         if at in blocks:
             blocks[at].append(pair)

@@ -65,28 +65,34 @@ class Output:
 # ---- Input: standard input, as lists of elements
 
 
-def read_lines() -> Iterator[list[str]]:
-    """Lines of text. Bytes that are not UTF-8 become U+FFFD, as in Spark."""
-    return ([*map(_decode, lines)] for lines in read_raw_lines())
-
-
 def _decode(line: bytes) -> str:
     return line.decode("utf-8", "replace")
 
 
-def read_text_blocks(errors: str = "replace") -> Iterator[list[str]]:
-    for block in _line_blocks():
-        yield block.decode("utf-8", errors).split("\n")
+def read_text_blocks() -> Iterator[list[str]]:
+    """Bytes that are not UTF-8 become U+FFFD, as in Spark."""
+    return (block.decode("utf-8", "replace").split("\n") for block in _spark_line_blocks())
 
 
 def read_escaped_text() -> Iterator[list[str]]:
     """Lines of glint.Context."""
-    return read_text_blocks("surrogateescape")
+    return (block.decode("utf-8", "surrogateescape").split("\n") for block in _line_blocks())
 
 
 def read_raw_lines() -> Iterator[list[bytes]]:
+    return (block.split(b"\n") for block in _spark_line_blocks())
+
+
+def _spark_line_blocks() -> Iterator[bytes]:
+    """In Spark a lone carriage return ends a line, too. The engine has taken those before a line
+    feed, but not one at the end of a file."""
+    previous = None
     for block in _line_blocks():
-        yield block.split(b"\n")
+        if previous is not None:
+            yield previous.replace(b"\r", b"\n")
+        previous = block
+    if previous is not None:
+        yield previous[: len(previous) - previous.endswith(b"\r")].replace(b"\r", b"\n")
 
 
 def _line_blocks() -> Iterator[bytes]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 from .. import _column_values
 from .._blocks import Batch, batches_of, stream_of
 from ._data import Dataset
+from ._saving import open_parts
 from .rdd import RDD, Function, compose
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ class BatchRDD(RDD):
     """Its functions take and give batches; what takes elements comes after `_elements`."""
 
     def __init__(self, ctx: SparkContext, source: Callable[[], Dataset],
-                 function: Optional[Function] = None) -> None:
-        super().__init__(ctx, source, function)
+                 function: Optional[Function] = None, parents: Sequence[RDD] = ()) -> None:
+        super().__init__(ctx, source, function, parents=parents)
         if ctx._workers.shipping is not None:
             ctx._workers.shipping.columns = True
 
@@ -48,9 +49,7 @@ class BatchRDD(RDD):
         return self._apply(lambda _, items: items, block=size)
 
     def _then_batches(self, function: Function) -> BatchRDD:
-        if self.is_cached or self.is_checkpointed or self._made is not None:
-            return BatchRDD(self.ctx, self._dataset, function)
-        return BatchRDD(self.ctx, self._source, compose(self._function, function))
+        return BatchRDD(self.ctx, *self._chain(function))
 
     def _batches(self) -> BatchRDD:
         return self
@@ -63,27 +62,30 @@ class BatchRDD(RDD):
             data = self._dataset()
             return Dataset(data.rdd.call("glint_coalesce", numPartitions), data.form, data)
 
-        return BatchRDD(self.ctx, made)
+        return BatchRDD(self.ctx, made, parents=(self,))
+
+    def _save_checkpoint(self, path: str) -> Dataset:
+        RDD._then(self, lambda _, batches: (bytes(batch.encode()) for batch in batches)) \
+            .saveAsPickleFile(path, 1)
+        return BatchRDD(self.ctx, open_parts(self.ctx, path)._dataset, read_places)._dataset()
 
     def collect(self) -> list[Any]:
-        self._do_checkpoint()
         return list(_column_values.rows_of(self._collect_batches()))
 
     def count(self) -> int:
         counts = RDD._then(self, lambda _, items: [sum(batch.num_rows for batch in items)])
-        return sum(self.ctx._workers.collect(counts._dataset()))
+        return sum(self._act(counts._dataset()))
 
     def _collect_batches(self) -> list[Batch]:
         """Without empty ones, unless all are."""
         found = self.ctx._workers.batches(self._dataset())
+        self._checkpoint_lineage()
         return [batch for batch in found if batch.num_rows > 0] or found[:1]
 
 
 def batch_rdd_of(rdd: RDD) -> BatchRDD:
     """Of elements: workers make batches of them."""
-    if rdd.is_cached or rdd.is_checkpointed or rdd._made is not None:
-        return BatchRDD(rdd.ctx, rdd._dataset, _made_of_rows)
-    return BatchRDD(rdd.ctx, rdd._source, compose(rdd._function, _made_of_rows))
+    return BatchRDD(rdd.ctx, *rdd._chain(_made_of_rows))
 
 
 def map_batches(rdd: RDD, f: Callable[[Any], Any], format: str) -> BatchRDD:

@@ -21,11 +21,12 @@ from .. import _alias, _functions
 from .._context import Context, cstring, path_list
 from .._engine import LIBRARY, engine
 from .._errors import Error
+from .._pickling import pickling
 from .._records import Records
 from ._shipping import PACKAGE, Shipping, exception_of, pack_files, pack_program, version
 from .accumulators import add_from_task
 from .broadcast import Broadcast, Pickled
-from .errors import PicklingError, PythonException
+from .errors import PythonException
 
 if TYPE_CHECKING:
     from .._blocks import Batch
@@ -400,10 +401,8 @@ class Workers:
 def _pickle_job(job: dict[str, Any], function: Function) -> bytes:
     import cloudpickle
 
-    try:
+    with pickling():
         return pickle.dumps(job, 5) + bytes(cloudpickle.dumps(function, 5))
-    except (TypeError, pickle.PicklingError) as error:
-        raise PicklingError(f"Could not serialize object: {error}") from error
 
 
 def _write_all(file: int, text: bytes) -> None:

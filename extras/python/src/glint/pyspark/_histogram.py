@@ -38,13 +38,8 @@ def bounds_of(rdd: Any, buckets: Union[int, Sequence[Any]]) -> tuple[Sequence[An
 def _even_bounds(rdd: Any, buckets: int) -> tuple[Sequence[Any], Optional[Any]]:
     from ._numbers import is_comparable
 
-    try:
-        low, high = rdd.filter(is_comparable).map(lambda x: (x, x)).reduce(
-            lambda a, b: (min(a[0], b[0]), max(a[1], b[1])))
-    except ValueError as error:
-        if " empty " in str(error):
-            raise ValueError("can not generate buckets from empty RDD") from None
-        raise
+    low, high = rdd.filter(is_comparable).map(lambda x: (x, x)).reduce(
+        lambda a, b: (min(a[0], b[0]), max(a[1], b[1])))
     if low == high:
         return [low, high], 0
     if buckets == 1:

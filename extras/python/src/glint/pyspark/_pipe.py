@@ -42,6 +42,7 @@ def lines_of(command: Union[str, Sequence[str]], env: Mapping[str, str],
             raise failed[0]
         if process.wait() not in (range(-256, 256) if ok is None else ok):
             raise PySparkRuntimeError(
-                f"Pipe function `{command}` exited with error code {process.returncode}")
+                f"[PIPE_FUNCTION_EXITED] Pipe function `{command}` exited with error code "
+                f"{process.returncode}")
 
     return through

@@ -129,7 +129,7 @@ def save_parts(rdd: RDD, path: Any, part: SavePart) -> None:
         return []
 
     try:
-        list(rdd.ctx._workers.collect(rdd._apply(each)))
+        rdd._values(each)
         with open(os.path.join(attempt, "_SUCCESS"), "wb"):
             pass
         os.rename(attempt, target)

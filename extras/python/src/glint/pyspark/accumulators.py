@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from .. import _task
+from .errors import PySparkRuntimeError
 
 T = TypeVar("T")
 
@@ -52,14 +53,12 @@ class Accumulator(Generic[T]):
 
     @property
     def value(self) -> T:
-        if _task.directory is not None:
-            raise RuntimeError("Accumulator.value cannot be accessed inside tasks")
+        _check_is_driver()
         return self._value
 
     @value.setter
     def value(self, value: T) -> None:
-        if _task.directory is not None:
-            raise RuntimeError("Accumulator.value cannot be accessed inside tasks")
+        _check_is_driver()
         self._value = value
 
     def add(self, term: T) -> None:
@@ -74,6 +73,12 @@ class Accumulator(Generic[T]):
 
     def __repr__(self) -> str:
         return f"Accumulator<id={self.aid}, value={self._value}>"
+
+
+def _check_is_driver() -> None:
+    if _task.directory is not None:
+        raise PySparkRuntimeError("[VALUE_NOT_ACCESSIBLE] Value `Accumulator.value` cannot be "
+                                  "accessed inside tasks.")
 
 
 def _in_worker(aid: int, zero: Any, param: AccumulatorParam[Any]) -> Accumulator[Any]:

@@ -7,6 +7,7 @@ import os
 from typing import Any, Generic, Optional, TypeVar
 
 from .. import _task
+from .._pickling import pickling
 
 T = TypeVar("T")
 
@@ -36,7 +37,7 @@ class Broadcast(Generic[T]):
             self._value: Optional[T] = value
             import cloudpickle
 
-            with open(path + ".tmp", "wb") as file:
+            with open(path + ".tmp", "wb") as file, pickling("broadcast"):
                 cloudpickle.dump(value, file, protocol=5)
             os.rename(path + ".tmp", path)
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import uuid
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
@@ -27,7 +28,7 @@ from .accumulators import (
 )
 from .broadcast import Broadcast
 from .conf import SparkConf
-from .errors import PySparkRuntimeError, PySparkTypeError, not_here
+from .errors import PySparkRuntimeError, not_here
 from .files import SparkFiles
 from .rdd import RDD, union_of
 from ._data import Dataset, Workers
@@ -112,6 +113,7 @@ class SparkContext:
         self.startTime = int(time.time() * 1000)
         self.applicationId = f"{'local' if cluster is None else 'glint'}-{self.startTime}"
         self._checkpoint_dir: Optional[str] = None
+        self._to_checkpoint: weakref.WeakSet[RDD] = weakref.WeakSet()
         self._rdd_numbers = iter(range(sys.maxsize))
         self._accumulators = iter(range(sys.maxsize))
         self._files: dict[str, str] = {}
@@ -157,7 +159,7 @@ class SparkContext:
         raise PySparkRuntimeError(
             "[CONTEXT_ONLY_VALID_ON_DRIVER] It appears that you are attempting to reference "
             "SparkContext from a broadcast variable, action, or transformation. SparkContext can "
-            "only be used on the driver, not in code that it run on workers. For more information, "
+            "only be used on the driver, not in code that runs on workers. For more information, "
             "see SPARK-5063.")
 
     __reduce__ = __getnewargs__
@@ -306,8 +308,6 @@ class SparkContext:
     # ---- shared values
 
     def broadcast(self, value: Any) -> Broadcast[Any]:
-        if isinstance(value, (RDD, SparkContext)):
-            value.__getnewargs__()
         return Broadcast(self._workers.path("broadcast"), value, self)
 
     def accumulator(self, value: Any,
@@ -315,7 +315,7 @@ class SparkContext:
         if accum_param is None:
             found = [param for kind, param in _ACCUMULATOR_PARAMS if isinstance(value, kind)]
             if not found:
-                raise PySparkTypeError(f"No default accumulator param for type {type(value)}")
+                raise TypeError(f"No default accumulator param for type {type(value)}")
             accum_param = found[0]
         return Accumulator(next(self._accumulators), value, accum_param)
 

@@ -25,10 +25,6 @@ class PySparkNotImplementedError(PySparkException, NotImplementedError):
     pass
 
 
-class PicklingError(PySparkException):
-    """A function or value that cannot be sent to workers."""
-
-
 class PythonException(PySparkException):
     """A function failed in a worker. The text ends with its traceback; `__cause__` is what it
     raised, if that can be pickled."""

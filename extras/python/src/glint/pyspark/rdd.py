@@ -11,7 +11,7 @@ import os
 import random
 import sys
 import warnings
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import islice
@@ -30,13 +30,14 @@ from .._names import function_of
 from .._records import Records, positive
 from .._shuffle import portable_hash, same
 from . import _typed
+from ._checkpoints import Checkpoints
 from ._column_methods import ColumnMethods
 from ._data import Dataset, Workers, identity
 from ._numbers import NumberMethods
 from ._pipe import lines_of
 from ._sampling import (RangeSampler, Sampler, StratifiedSampler, bounds_of_ranges, sample_fraction,
                         sample_keys)
-from ._saving import GZIP, open_parts, save_parts, save_pickle_part, save_text_part, text_of
+from ._saving import GZIP, save_parts, save_pickle_part, save_text_part, text_of
 from ._typed import in_engine
 from .errors import PySparkRuntimeError, not_here
 from .resultiterable import ResultIterable
@@ -92,7 +93,7 @@ def compose(first: Optional[Function], then: Function) -> Function:
     return lambda split, items: then(split, iter(before(split, items)))
 
 
-class RDD(ColumnMethods, NumberMethods):
+class RDD(Checkpoints, ColumnMethods, NumberMethods):
     """Elements of any type of Python, in partitions. What glint.Context makes has records of types
     that the engine knows: str, bytes, int or float, or pairs of them; the engine computes methods
     that need no function of Python, or get the name of a built-in one. Each method has a name with
@@ -100,20 +101,22 @@ class RDD(ColumnMethods, NumberMethods):
 
     def __init__(self, ctx: Any, source: Callable[[], Dataset],
                  function: Optional[Function] = None,
-                 partitioner: Optional[Partitioner] = None) -> None:
+                 partitioner: Optional[Partitioner] = None, parents: Sequence[RDD] = ()) -> None:
+        for parent in parents:
+            if not isinstance(parent, RDD):
+                raise TypeError(f"an RDD is needed, not {type(parent).__name__}")
         self.ctx = ctx
         self._source = source  # what the function reads
         self._function = function
         self.partitioner = partitioner
+        self._parents = parents
         self._made: Optional[Dataset] = None
         self._records: Optional[Records] = None  # if their types are known
         self._computed: Optional[list[Any]] = None  # batches, for Arrow's stream interface
         self.is_cached = False
         self.is_checkpointed = False
         self._level = StorageLevel.NONE
-        self._local_checkpoint = False
         self._kind = "PythonRDD"  # for its repr
-        self._checkpoint_file: Optional[str] = None
         self._id: int = next(ctx._rdd_numbers)
         self._name: Optional[str] = None
 
@@ -162,12 +165,17 @@ class RDD(ColumnMethods, NumberMethods):
     def _blocks(self, size: int = 0) -> Dataset:
         return self._workers.blocks(self._dataset(), size)
 
+    def _chain(self, function: Function) -> tuple[Callable[[], Dataset], Function, Sequence[RDD]]:
+        """The function after those of this RDD: what it reads, and whose that is."""
+        if self.is_cached or self.is_checkpointed or self._made is not None:
+            return self._dataset, function, (self,)
+        return self._source, compose(self._function, function), self._parents
+
     def _then(self, function: Function, preserves: bool = False) -> RDD:
         """The elements that the function gives; in the same worker, unless this RDD is kept."""
         partitioner = self.partitioner if preserves else None
-        if self.is_cached or self.is_checkpointed or self._made is not None:
-            return RDD(self.ctx, self._dataset, function, partitioner)
-        return RDD(self.ctx, self._source, compose(self._function, function), partitioner)
+        source, composed, parents = self._chain(function)
+        return RDD(self.ctx, source, composed, partitioner, parents)
 
     def _apply(self, function: Function, output: str = "blocks", block: int = 0) -> Dataset:
         """As _then, now."""
@@ -176,21 +184,15 @@ class RDD(ColumnMethods, NumberMethods):
             return then._dataset()
         return self._workers.apply(then._source(), then._function, output, block)
 
+    def _act(self, data: Dataset, most: int = -1) -> list[Any]:
+        """The elements, as an action; `most`: of so many records."""
+        found = list(self._workers.collect(data, most))
+        self._checkpoint_lineage()
+        return found
+
     def _values(self, function: Function) -> list[Any]:
         """The elements that the function gives, as an action."""
-        self._do_checkpoint()
-        return list(self._workers.collect(self._apply(function)))
-
-    def _do_checkpoint(self) -> None:
-        if not self.is_checkpointed or self._checkpoint_file is not None:
-            return
-        if self._local_checkpoint:
-            return
-        path = os.path.join(self.ctx._checkpoint_dir or "", f"rdd-{self._id}")
-        self._checkpoint_file = path
-        os.makedirs(self.ctx._checkpoint_dir or "", exist_ok=True)
-        self.saveAsPickleFile(path)
-        self._made = open_parts(self.ctx, path)._dataset()
+        return self._act(self._apply(function))
 
     def id(self) -> int:
         return self._id
@@ -257,29 +259,6 @@ class RDD(ColumnMethods, NumberMethods):
 
     def getStorageLevel(self) -> StorageLevel:
         return self._level
-
-    @in_engine(_typed.checkpoint)
-    def checkpoint(self, path: Optional[str] = None) -> Optional[RDD]:
-        """Of an RDD of glint.Context `path` is a new directory, in which the records are saved now;
-        returns an RDD that reads them."""
-        if self.ctx._checkpoint_dir is None:
-            raise PySparkRuntimeError("Checkpoint directory has not been set in the SparkContext")
-        self.is_checkpointed = True
-        return None
-
-    def isCheckpointed(self) -> bool:
-        return self._checkpoint_file is not None or self._local_checkpoint
-
-    def localCheckpoint(self) -> None:
-        self._local_checkpoint = True
-        if not self.is_cached:
-            self.persist(StorageLevel.MEMORY_AND_DISK)
-
-    def isLocallyCheckpointed(self) -> bool:
-        return self._local_checkpoint
-
-    def getCheckpointFile(self) -> Optional[str]:
-        return self._checkpoint_file
 
     def cleanShuffleDependencies(self, blocking: bool = False) -> None:
         """Map outputs are freed with their RDDs."""
@@ -380,7 +359,7 @@ class RDD(ColumnMethods, NumberMethods):
                 a, b = self._blocks(), other._blocks()
             return Dataset(a.rdd.call("glint_union", b.rdd), a.form, a, b)
 
-        return RDD(self.ctx, made)
+        return RDD(self.ctx, made, parents=(self, other))
 
     __add__ = union
 
@@ -400,7 +379,7 @@ class RDD(ColumnMethods, NumberMethods):
             a, b = self._blocks(), other._blocks()
             return Dataset(a.rdd.call("glint_cartesian", b.rdd), "cartesian", a, b)
 
-        return RDD(self.ctx, made, identity)
+        return RDD(self.ctx, made, identity, parents=(self, other))
 
     @in_engine(_typed.combine("glint_zip"))
     def zip(self, other: RDD) -> RDD:
@@ -411,7 +390,7 @@ class RDD(ColumnMethods, NumberMethods):
             a, b = self._blocks(100), other._blocks(100)
             return Dataset(a.rdd.call("glint_zip", b.rdd), "zip", a, b)
 
-        return RDD(self.ctx, made, identity)
+        return RDD(self.ctx, made, identity, parents=(self, other))
 
     # ---- partitions
 
@@ -427,7 +406,7 @@ class RDD(ColumnMethods, NumberMethods):
             data = self._dataset()
             return Dataset(data.rdd.call("glint_coalesce", numPartitions), data.form, data)
 
-        return RDD(self.ctx, made)
+        return RDD(self.ctx, made, parents=(self,))
 
     def repartition(self, numPartitions: int) -> RDD:
         return self.coalesce(numPartitions, shuffle=True)
@@ -437,7 +416,7 @@ class RDD(ColumnMethods, NumberMethods):
         def made() -> Dataset:
             return self._workers.shuffle(self._apply(scatter, "pairs"), count)
 
-        return RDD(self.ctx, made, lambda _, buckets: gather(buckets), partitioner)
+        return RDD(self.ctx, made, lambda _, buckets: gather(buckets), partitioner, (self,))
 
     def _count(self, numPartitions: Optional[int]) -> int:
         """Of the partitions of a shuffle."""
@@ -593,7 +572,7 @@ class RDD(ColumnMethods, NumberMethods):
             return self._workers.shuffle(union, count)
 
         return RDD(self.ctx, made, lambda _, buckets: _shuffle.gather_sides(buckets, sides),
-                   Partitioner(count, portable_hash))
+                   Partitioner(count, portable_hash), rdds)
 
     def _joined(self, other: RDD, numPartitions: Optional[int],
                 join: Callable[[Any, Any], Iterable[Any]]) -> RDD:
@@ -639,8 +618,7 @@ class RDD(ColumnMethods, NumberMethods):
 
     @in_engine(_typed.rows("glint_collect"))
     def collect(self) -> list[Any]:
-        self._do_checkpoint()
-        return list(self._workers.collect(self._blocks()))
+        return self._act(self._blocks())
 
     def collectWithJobGroup(self, groupId: str, description: str,
                             interruptOnCancel: bool = False) -> list[Any]:
@@ -650,7 +628,6 @@ class RDD(ColumnMethods, NumberMethods):
 
     @in_engine(_typed.iterate)
     def toLocalIterator(self, prefetchPartitions: bool = False) -> Iterator[Any]:
-        self._do_checkpoint()
         return self._workers.iterate(self._blocks())
 
     def foreach(self, f: Callable[[Any], None]) -> None:
@@ -662,9 +639,11 @@ class RDD(ColumnMethods, NumberMethods):
         self._values(each)
 
     def foreachPartition(self, f: Callable[[Iterator[Any]], Any]) -> None:
-        def each(_: int, items: Iterator[Any]) -> Iterator[Any]:
-            f(items)
-            return iter(())
+        def each(_: int, items: Iterator[Any]) -> list[Any]:
+            made = f(items)
+            if isinstance(made, Iterable):  # such as a generator, which has done nothing yet
+                deque(made, 0)
+            return []
 
         self._values(each)
 
@@ -675,11 +654,9 @@ class RDD(ColumnMethods, NumberMethods):
     @in_engine(_typed.take)
     def take(self, num: int) -> list[Any]:
         """The first; computes as few partitions as it can."""
-        self._do_checkpoint()
         if num <= 0:
             return []
-        first = self._apply(lambda _, items: islice(items, num), block=1)
-        return list(self._workers.collect(first, num))
+        return self._act(self._apply(lambda _, items: islice(items, num), block=1), num)
 
     @in_engine(_typed.first)
     def first(self) -> Any:

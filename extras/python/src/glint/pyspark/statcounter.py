@@ -95,8 +95,9 @@ class StatCounter:
         return {
             "count": self.count(), "mean": self.mean(), "sum": self.sum(), "min": self.min(),
             "max": self.max(),
-            "stdev": self.sampleStdev() if sample else self.stdev(),
-            "variance": self.sampleVariance() if sample else self.variance(),
+            # As in PySpark: those of a sample are the default.
+            "stdev": self.stdev() if sample else self.sampleStdev(),
+            "variance": self.variance() if sample else self.sampleVariance(),
         }
 
     def __repr__(self) -> str:

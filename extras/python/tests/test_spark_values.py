@@ -1,0 +1,156 @@
+"""What PySpark 4.3.0 gave for programs that its documentation does not decide."""
+
+from __future__ import annotations
+
+import collections
+import operator
+import os
+import pickle
+import shutil
+import tempfile
+import threading
+import unittest
+from typing import Any
+
+from glint.pyspark import SparkContext
+from glint.pyspark.errors import PythonException
+from test_spark import WithContext
+
+Named = collections.namedtuple("Named", "x y")
+
+
+class Checkpoints(unittest.TestCase):
+    def setUp(self) -> None:
+        self.directory = tempfile.mkdtemp()
+        self.sc: Any = SparkContext("local[2]", "tests")
+        self.sc.setCheckpointDir(os.path.join(self.directory, "checkpoints"))
+        self.computed = self.sc.accumulator(0)
+
+    def tearDown(self) -> None:
+        self.sc.stop()
+        shutil.rmtree(self.directory)
+
+    def marked(self) -> Any:
+        computed = self.computed
+
+        def count(x: int) -> int:
+            computed.add(1)
+            return x
+
+        rdd = self.sc.parallelize(range(10), 3).map(count)
+        rdd.checkpoint()
+        return rdd
+
+    def test_by_a_job_of_a_descendant(self) -> None:
+        """After it, so the elements are computed twice; what the job made reads them then."""
+        rdd = self.marked()
+        sums = rdd.map(lambda x: (x % 2, x)).reduceByKey(operator.add)
+        texts = rdd.map(str)
+        self.assertFalse(rdd.isCheckpointed())
+        for _ in range(2):
+            self.assertEqual(sorted(sums.collect()), [(0, 20), (1, 25)])
+            self.assertTrue(rdd.isCheckpointed())
+            self.assertEqual(self.computed.value, 20)
+        self.assertEqual((texts.count(), self.computed.value), (10, 20))
+        shutil.rmtree(rdd.getCheckpointFile())
+        with self.assertRaisesRegex(PythonException, "FileNotFoundError"):
+            texts.count()
+
+    def test_jobs_of_all_kinds(self) -> None:
+        for job in (lambda r: r.count(), lambda r: r.take(1), lambda r: r.foreach(str),
+                    lambda r: r.map(str).sortBy(len), lambda r: r.zipWithIndex(),
+                    lambda r: r.union(r).cartesian(r).count(), lambda r: r.repartition(2).sum(),
+                    lambda r: r.map(str).saveAsTextFile(os.path.join(self.directory, "text"))):
+            rdd = self.marked()
+            job(rdd)
+            self.assertTrue(rdd.isCheckpointed())
+            self.assertEqual((rdd.getNumPartitions(), rdd.collect()), (3, list(range(10))))
+
+    def test_the_nearest_only(self) -> None:
+        far = self.marked()
+        near = far.map(lambda x: x + 1)
+        near.checkpoint()
+        self.assertEqual(near.union(near).count(), 20)
+        self.assertEqual((far.isCheckpointed(), near.isCheckpointed()), (False, True))
+
+    def test_not_by_a_job_that_fails(self) -> None:
+        rdd = self.marked()
+        with self.assertRaises(PythonException):
+            rdd.map(lambda x: 1 // x).count()
+        self.assertFalse(rdd.isCheckpointed())
+
+    def test_of_what_is_persisted(self) -> None:
+        rdd = self.marked().cache()
+        self.assertEqual((rdd.map(str).count(), rdd.isCheckpointed()), (10, True))
+        self.assertEqual((rdd.sum(), self.computed.value), (45, 10))
+
+
+class Values(WithContext):
+    def test_lists_and_named_tuples_become_pairs(self) -> None:
+        """In a shuffle of pairs as they are."""
+        rdd = self.sc.parallelize([Named(1, 2), [3, 4], "ab"], 2)
+        for shuffled in (rdd.partitionBy(2), rdd.filter(lambda x: x != "ab").sortByKey()):
+            for pair in shuffled.collect():
+                self.assertIs(type(pair), tuple)
+
+    def test_foreach_partition_runs_a_generator(self) -> None:
+        added = self.sc.accumulator(0)
+
+        def each(items: Any) -> Any:
+            for x in items:
+                added.add(x)
+                yield x
+
+        self.sc.parallelize([1, 2, 3], 2).foreachPartition(each)
+        self.assertEqual(added.value, 6)
+        self.sc.parallelize([1, 2, 3], 2).foreachPartition(lambda items: 5)
+
+    def test_carriage_returns_end_lines(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            for text, lines in ((b"a\rb\r\nc\n\r\nd", ["a", "b", "c", "", "d"]),
+                                (b"a\r\r\nb", ["a", "", "b"]), (b"a\nb\r", ["a", "b"]),
+                                (b"a\r\n\rb\r\r", ["a", "", "b", ""]), (b"\r", [""])):
+                with open(os.path.join(directory, "lines"), "wb") as file:
+                    file.write(text)
+                self.assertEqual(self.sc.textFile(directory, 1).collect(), lines)
+                self.assertEqual(self.sc.textFile(directory, 1, False).collect(),
+                                 [line.encode() for line in lines])
+
+    def test_as_dict_of_a_sample_is_the_default(self) -> None:
+        stats = self.sc.parallelize([1.0, 2.0, 3.0, 4.0]).stats()
+        self.assertEqual((stats.asDict()["variance"], stats.asDict(sample=True)["variance"]),
+                         (stats.sampleVariance(), stats.variance()))
+        self.assertEqual(stats.variance(), 1.25)
+
+
+class Errors(WithContext):
+    def test_what_cannot_be_pickled(self) -> None:
+        rdd, lock = self.sc.parallelize([1], 1), threading.Lock()
+        for call, what in (
+                (lambda: rdd.map(lambda x: lock).collect(), "object: TypeError"),
+                (lambda: rdd.map(lambda x: rdd).collect(), "object: PySparkRuntimeError"),
+                (lambda: self.sc.broadcast(x for x in []), "broadcast: TypeError"),
+                (lambda: self.sc.broadcast(rdd), "broadcast: PySparkRuntimeError"),
+                (lambda: self.sc.parallelize([lock]), "object: TypeError")):
+            with self.assertRaisesRegex(pickle.PicklingError, f"Could not serialize {what}"):
+                call()
+        with self.assertRaisesRegex(PythonException, "serialize object: TypeError: .*generator"):
+            rdd.map(lambda x: (y for y in [x])).collect()
+
+    def test_other_than_an_rdd(self) -> None:
+        rdd = self.sc.parallelize([(1, 2)])
+        for call in (lambda: rdd + [1], lambda: rdd.union([1]), lambda: rdd.cartesian([1]),
+                     lambda: rdd.join([(1, 2)], 2), lambda: rdd.cogroup([(1, 2)], 2)):
+            with self.assertRaisesRegex(TypeError, "an RDD is needed, not list"):
+                call()
+
+    def test_accumulators(self) -> None:
+        added = self.sc.accumulator(0)
+        with self.assertRaisesRegex(PythonException, "VALUE_NOT_ACCESSIBLE"):
+            self.sc.parallelize([1], 1).map(lambda x: added.value).collect()
+        with self.assertRaises(TypeError):
+            self.sc.accumulator("a")
+
+
+if __name__ == "__main__":
+    unittest.main()
