@@ -19,6 +19,11 @@ from test_spark import WithContext
 Named = collections.namedtuple("Named", "x y")
 
 
+class NoPickle:
+    def __reduce__(self) -> Any:
+        return 1 // 0
+
+
 class Checkpoints(unittest.TestCase):
     def setUp(self) -> None:
         self.directory = tempfile.mkdtemp()
@@ -116,6 +121,34 @@ class Values(WithContext):
                 self.assertEqual(self.sc.textFile(directory, 1, False).collect(),
                                  [line.encode() for line in lines])
 
+    def test_empty_files(self) -> None:
+        """They have no partition."""
+        with tempfile.TemporaryDirectory() as directory:
+            with open(os.path.join(directory, "empty"), "wb"):
+                pass
+            lines = self.sc.textFile(directory)
+            pairs = lines.map(lambda x: (x, 1))
+            one = self.sc.parallelize(["a"], 1)
+            self.assertEqual((lines.getNumPartitions(), lines.union(lines).getNumPartitions(),
+                              lines.countApproxDistinct(), lines.treeAggregate(7, max, max)),
+                             (0, 0, 0, 7))
+            self.assertEqual(lines.union(one).coalesce(1).zipWithIndex().collect(), [("a", 0)])
+            for empty in (pairs.reduceByKey(operator.add), pairs.groupByKey(), pairs.sortByKey(),
+                          pairs.partitionBy(2), pairs.join(pairs), pairs.subtractByKey(pairs),
+                          lines.zip(lines), lines.zipWithIndex(), lines.zipWithUniqueId(),
+                          lines.distinct(), lines.intersection(one), lines.cartesian(one)):
+                self.assertEqual(empty.collect(), [])
+            for call in (lines.first, lines.max, lambda: lines.treeReduce(max)):
+                with self.assertRaisesRegex(ValueError, "empty RDD|RDD is empty"):
+                    call()
+
+    def test_joins_need_two_of_each_element(self) -> None:
+        longer, text = self.sc.parallelize([("a", 1, 2), ["b", 3]], 2), self.sc.parallelize(["ab"])
+        self.assertEqual(sorted(longer.leftOuterJoin(text).collect()),
+                         [("a", (1, "b")), ("b", (3, None))])
+        with self.assertRaisesRegex(PythonException, "too many values to unpack"):
+            longer.groupByKey().collect()
+
     def test_as_dict_of_a_sample_is_the_default(self) -> None:
         stats = self.sc.parallelize([1.0, 2.0, 3.0, 4.0]).stats()
         self.assertEqual((stats.asDict()["variance"], stats.asDict(sample=True)["variance"]),
@@ -136,6 +169,8 @@ class Errors(WithContext):
                 call()
         with self.assertRaisesRegex(PythonException, "serialize object: TypeError: .*generator"):
             rdd.map(lambda x: (y for y in [x])).collect()
+        with self.assertRaisesRegex(pickle.PicklingError, "object: ZeroDivisionError"):
+            self.sc.parallelize([NoPickle()])
 
     def test_other_than_an_rdd(self) -> None:
         rdd = self.sc.parallelize([(1, 2)])

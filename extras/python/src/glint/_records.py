@@ -56,10 +56,10 @@ class Records:
         return f"typed {names[schema.key]} {names[schema.value]}"
 
     def partitions(self) -> int:
-        """How many there are, which cannot be changed after this call."""
+        """How many there are, which cannot be changed after this call. None of empty files."""
         _, lib = engine()
         count = int(self.context._call(lib.glint_partitions, self.pointer))
-        if count == 0:
+        if count == 0 and lib.glint_error(self.context._g).code != 0:
             raise self.context._error()
         return count
 

@@ -86,6 +86,11 @@ def _unpack(pair: Any) -> tuple[Any, Any]:
     return key, value
 
 
+def _first_two(item: Any) -> tuple[Any, Any]:
+    """Of an element of a join, which may be longer."""
+    return item[0], item[1]
+
+
 def load_block(value: bytes) -> Iterable[Any]:
     return Packed(value) if value[0] == PACKED else loads(value)
 
@@ -103,16 +108,15 @@ def _plain_hash(place: Place) -> int:
     return place.count if known else 0  # type: ignore[attr-defined]
 
 
-def _divide(pairs: Iterator[Any], place: Place, blocks: dict[int, list[Any]], count: int) -> bool:
+def _divide(pairs: Iterator[Any], place: Place, unpack: Callable[[Any], tuple[Any, Any]],
+            blocks: dict[int, list[Any]], count: int) -> bool:
     """Adds so many pairs to lists by place. False: at the end of the pairs."""
     if _functions.native is not None:
-        return bool(_functions.native.scatter(pairs, place, _plain_hash(place), BUCKETS, _unpack,
+        return bool(_functions.native.scatter(pairs, place, _plain_hash(place), BUCKETS, unpack,
                                               blocks, count))
-    for pair in pairs:
-        key, value = pair
-        if type(pair) is not tuple:  # a list or a named tuple becomes a pair, as in PySpark
-            pair = key, value
-        at = place(key)
+    for item in pairs:
+        pair = unpack(item)  # a list or a named tuple becomes a pair, as in PySpark
+        at = place(pair[0])
         if at in blocks:
             blocks[at].append(pair)
         else:
@@ -123,17 +127,24 @@ def _divide(pairs: Iterator[Any], place: Place, blocks: dict[int, list[Any]], co
     return False
 
 
-def scatter(pairs: Pairs, place: Place, per: int = BUCKETS,
-            side: Optional[int] = None) -> Iterator[tuple[bytes, bytes]]:
-    """Pairs as they are. With a side a block is that and the pairs."""
+def scatter(pairs: Pairs, place: Place, per: int = BUCKETS) -> Iterator[tuple[bytes, bytes]]:
+    """Pairs as they are."""
     blocks: dict[int, Any] = {}
     rest, more = iter(pairs), True
     while more:
-        more = _divide(rest, place, blocks, KEYS_MAX)
-        if side is not None:
-            for at in blocks:
-                blocks[at] = side, blocks[at]
+        more = _divide(rest, place, _unpack, blocks, KEYS_MAX)
         yield from write_places(blocks, per)
+
+
+def scatter_side(items: Iterable[Any], place: Place, side: int) -> Iterator[tuple[bytes, bytes]]:
+    """Of a join: a block is its side and the pairs."""
+    blocks: dict[int, Any] = {}
+    rest, more = iter(items), True
+    while more:
+        more = _divide(rest, place, _first_two, blocks, KEYS_MAX)
+        for at in blocks:
+            blocks[at] = side, blocks[at]
+        yield from write_places(blocks, BUCKETS)
 
 
 def scatter_combined(pairs: Pairs, place: Place, create: Callable[[Any], Any],

@@ -69,7 +69,7 @@ class NumberMethods:
             raise ValueError("relativeSD should be greater than 0.000017")
         bits = max(4, int(math.ceil(2 * math.log2(1.054 / relativeSD))))
         parts = self._values(lambda _, items: [registers_of(items, bits)])
-        return estimate_distinct(bytes(map(max, *parts, bytes(1 << bits))), bits)
+        return estimate_distinct(bytes(map(max, *parts, *[bytes(1 << bits)] * 2)), bits)
 
 
 class BoundedFloat(float):

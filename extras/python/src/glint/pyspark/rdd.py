@@ -424,7 +424,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
             if numPartitions < 1:
                 raise ValueError("Number of partitions must be positive.")
             return numPartitions
-        return self.ctx._shuffle_partitions or self.getNumPartitions()
+        return self.ctx._shuffle_partitions or max(self.getNumPartitions(), 1)
 
     @in_engine(_typed.partition_by)
     def partitionBy(self, numPartitions: Optional[int],
@@ -558,12 +558,12 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         rdds = [self, *others]
         sides = len(rdds)
         count = numPartitions if numPartitions is not None else (
-            self.ctx._shuffle_partitions or _partitions_of_union(rdds))
+            self.ctx._shuffle_partitions or max(_partitions_of_union(rdds), 1))
         place = _shuffle.HashPlace(portable_hash, count)
 
         def scattered(side: int) -> Dataset:
             return rdds[side]._apply(
-                lambda _, pairs: _shuffle.scatter(pairs, place, side=side), "pairs")
+                lambda _, pairs: _shuffle.scatter_side(pairs, place, side), "pairs")
 
         def made() -> Dataset:
             parts = [scattered(side) for side in range(sides)]
@@ -735,6 +735,8 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         if depth < 1:
             raise ValueError(f"Depth cannot be smaller than 1 but got {depth}.")
         parts: float = self.getNumPartitions()
+        if parts == 0:
+            return zeroValue
         partial = self.mapPartitions(lambda items: [reduce(seqOp, items, zeroValue)])
         scale = max(int(math.ceil(pow(parts, 1.0 / depth))), 2)
         while parts > scale + parts / scale:
