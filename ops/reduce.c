@@ -54,9 +54,9 @@ int reduce_open(void *state, const struct op_open *o)
     return reduce_init_from_zero(s, o->params);
 }
 
-/* For i64 columns: the first value starts the accumulator, all others are merged in one call.
- * Returns 0 or the function's error. */
-static int reduce_i64_column(struct combiner *c, const int64_t *values, uint32_t rows)
+/* Of i64, or the bits of f64: the first value starts the accumulator, all others are merged in one
+ * call. Returns 0 or the function's error. */
+static int reduce_column(struct combiner *c, const int64_t *values, uint32_t rows)
 {
     static const uint32_t slots[BATCH_ROWS_MAX]; /* all zero: there is only one accumulator */
     assert(rows > 0 && rows <= BATCH_ROWS_MAX);
@@ -76,7 +76,9 @@ enum flow reduce_push(void *state, const struct glint_batch *batch, struct glint
     struct reduce_state *s = state;
     struct combiner *c = &s->combiner;
     if (aggregator_merges_columns(&s->spec))
-        return reduce_i64_column(c, batch->value.i64, batch->rows) == 0 ? FLOW_MORE : FLOW_FAIL;
+        return reduce_column(c, aggregator_column_bits(&batch->value), batch->rows) == 0
+                   ? FLOW_MORE
+                   : FLOW_FAIL;
     for (uint32_t row = 0; row < batch->rows; row++) {
         union glint_value value = glint_column_value(&batch->value, row);
         int r = c->started ? aggregator_merge_value(&c->aggregator, &c->acc, &value, true)

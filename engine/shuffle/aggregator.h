@@ -44,6 +44,11 @@ int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
 /* Whether a batch can be merged with one call of fn->merge_i64 or fn->merge_f64: values and
  * accumulators are such numbers, the mode is REDUCE or FOLD, and the function has that form. */
 bool aggregator_merges_columns(const struct shuffle_spec *spec);
+/* The numbers of such a column. */
+static inline const int64_t *aggregator_column_bits(const struct glint_column *column)
+{
+    return column->type == GLINT_I64 ? column->i64 : (const int64_t *)column->f64;
+}
 /* Then: merges value[i] into acc[slot[i]], where f64 are their bits; or `value` into *acc, `times`
  * times, for functions with repeat_i64. Both return 0 or the function's error. */
 int aggregator_merge_columns(const struct aggregator *f, int64_t *acc, const uint32_t *slot,

@@ -386,11 +386,9 @@ int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_ba
         for (uint32_t s = known; s < g->table.slots; s++) g->accs[s] = acc_init(&g->pool);
     if (!found) return error_no_memory(&g->task->error);
     if (g->spec->acc == GLINT_NONE) return 0;
-    if (aggregator_merges_columns(g->spec)) {
-        const struct glint_column *v = &batch->value;
-        const int64_t *bits = v->type == GLINT_I64 ? v->i64 : (const int64_t *)v->f64;
-        return combine_i64_columns(g, bits, slots, batch->rows, known);
-    }
+    if (aggregator_merges_columns(g->spec))
+        return combine_i64_columns(g, aggregator_column_bits(&batch->value), slots, batch->rows,
+                                   known);
     return combine_rows(g, batch, slots, known);
 }
 

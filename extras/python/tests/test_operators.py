@@ -1,5 +1,6 @@
 """Sources, samples, statistics and pairs of elements in glint.Context, beside plain Python."""
 
+import functools
 import math
 import os
 import random
@@ -7,6 +8,7 @@ import statistics
 import tempfile
 import unittest
 
+from glint._names import NAMES
 from test_context import Base, context
 
 
@@ -37,6 +39,21 @@ class Operators(Base):
             self.assertEqual((next(few), next(few)), ("w0", "w1"))
         with context() as sc:
             self.fails("E0403", lambda: sc.range(3).zip(sc.range(4)).collect())
+
+    def test_reducers_by_name(self):
+        """Each reduces what its type is as its function of Python does."""
+        columns = {"i64": [i * 7 % 11 - 3 for i in range(40)], "text": [f"{i}" for i in range(40)],
+                   "f64": [i * 7 % 11 / 4 - 1 for i in range(40)]}
+        with context() as sc:
+            for name, function in NAMES["reduce"].items():
+                column = columns.get(name.rpartition("_")[2], columns["f64"])
+                wanted = functools.reduce(function, column)
+                for slices in (1, 3):
+                    rdd = sc.parallelize(column, slices)
+                    self.assertEqual((rdd.reduce(name), rdd.treeReduce(name)), (wanted,) * 2, name)
+                    pairs = sc.parallelize([("k", x) for x in column], slices)
+                    self.assertEqual(pairs.reduceByKey(name).collect(), [("k", wanted)], name)
+                    self.assertEqual(pairs.reduceByKeyLocally(name), {"k": wanted}, name)
 
     def test_persisted_and_named(self):
         with context() as sc:
