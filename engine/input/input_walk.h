@@ -1,11 +1,10 @@
-/* Shared by input/input.c and input/input_glob.c: the state while paths are resolved. */
+/* Shared by input/input.c and input/remote_list.c: the state while paths are resolved. */
 #ifndef GLINT_INPUT_INPUT_WALK_H
 #define GLINT_INPUT_INPUT_WALK_H
 
 #include "engine/input/input.h"
 
-#define CAUSE_BYTES_KEPT       64     /* for "and N more" */
-#define INPUT_ALTERNATIVES_MAX 10000u /* of braces */
+#define CAUSE_BYTES_KEPT 64 /* for "and N more" */
 
 struct input_walk {
     struct env *env;
@@ -20,29 +19,6 @@ struct input_walk {
     char bad[sizeof(((struct glint_error *)0)->cause) - CAUSE_BYTES_KEPT];
 };
 
-/* The names of a directory, or the paths that match the components of a glob so far. */
-struct name_list {
-    struct input_walk *walk;
-    const char *pattern; /* of names; NULL: all */
-    char **items;
-    uint64_t count, capacity;
-};
-
-/* Lists the names in `dir` that are input and match, sorted; none if it cannot be listed, which is
- * recorded of `path`, unless that is NULL and there is no such directory. Returns 0 or a code; call
- * input_names_fini in any case. */
-int input_names_list(struct name_list *n, struct input_walk *w, const char *dir, const char *path,
-                     const char *pattern);
-bool input_is_link_to_directory(struct input_walk *w, const char *path);
-/* Sorts by bytes. */
-void input_names_sort(struct name_list *n);
-/* Whether `n`, which is sorted, or NULL for no names, has the name. */
-bool input_names_contain(const struct name_list *n, const char *name);
-void input_names_fini(struct name_list *n);
-/* Records a bad path, or sets the error if others would fail, too, unless it is set. Returns 0 or a
- * code. */
-int input_record_failed_call(struct input_walk *w, int error, const char *operation,
-                             const char *path);
 /* Records a bad path; the walk continues. `hint` may be NULL. Returns 0. */
 int input_record_bad_path(struct input_walk *w, enum glint_code code, const char *path,
                           const char *reason, const char *hint);
@@ -57,13 +33,6 @@ int input_add_url(struct input_walk *w, const char *url);
 /* Copies to the list's arena; NULL when out of memory, with the error set. */
 char *input_copy_text(struct input_walk *w, const char *text);
 
-/* Returns the brace that closes `open`, or NULL. */
-const char *input_brace_end(const char *open);
-/* Whether it has a group {a,b}. Other braces are ordinary bytes. */
-bool input_has_braces(const char *text);
-/* Lists what the groups of `text` stand for, also in each other, in the order of shells; `out` is
- * empty. Returns 0 or a code. */
-int input_expand_braces(struct input_walk *w, const char *text, struct name_list *out);
 bool input_is_glob(const char *text);
 #define GLOB_COMPONENTS_MAX 63u
 
@@ -89,8 +58,5 @@ bool input_glob_spans_directories(const struct input_glob *g);
  * the directory that matches, of GLOB_DIRECTORY. */
 enum glob_match input_glob_match(const struct input_glob *g, const char *path, bool directory,
                                  size_t *out_size);
-/* Expands `pattern` component by component; `out` is empty. The paths may not exist. Returns 0 or a
- * code. */
-int input_glob_expand(struct input_walk *w, const char *pattern, struct name_list *out);
 
 #endif
