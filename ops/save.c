@@ -6,7 +6,7 @@
 #include "engine/input/compress.h"
 #include "engine/input/csv.h"
 #include "engine/input/json_line.h"
-#include "engine/input/remote_writer.h"
+#include "engine/input/remote_store.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"
 

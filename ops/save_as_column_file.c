@@ -8,7 +8,7 @@
 #include "engine/input/arrow_type.h"
 #include "engine/input/column_file.h"
 #include "engine/input/csv.h"
-#include "engine/input/remote_writer.h"
+#include "engine/input/remote_store.h"
 #include "engine/input/typed_row.h"
 #include "engine/records/pack.h"
 #include "ops/ops.h"

@@ -3,7 +3,7 @@
 #include "engine/base/env.h"
 #include "engine/cli/cli.h"
 #include "engine/driver/commit.h"
-#include "engine/input/remote_writer.h"
+#include "engine/input/remote_store.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -31,7 +31,7 @@
 #include "engine/base/error.h"
 #include "engine/base/locked_dir.h"
 #include "engine/glint.h"
-#include "engine/input/remote_writer.h"
+#include "engine/input/remote_store.h"
 #include "engine/records/pack.h"
 
 #include <limits.h>
@@ -110,7 +110,7 @@ struct commit_objects;
 
 /* Finishes commits that other processes started there and did not finish. Without `overwrite` no
  * object may be there then; with it only those of jobs of glint. `url` is of s3, without slashes at
- * its end. Sets `attempts` to what tasks are told (input/remote_writer.h). Returns 0, or a code as
+ * its end. Sets `attempts` to what tasks are told (input/remote_store.h). Returns 0, or a code as
  * commit_open_output, and *out is NULL then. */
 int commit_objects_open(struct commit_objects **out, struct env *env, const char *url,
                         bool overwrite, uint64_t job, char *attempts, size_t attempts_capacity,
@@ -174,7 +174,7 @@ struct commit {
     int parent;             /* sync: descriptor of the directory that contains OUT; else -1 */
     char out[PATH_MAX], hidden[PATH_MAX];
     char
-        attempts[PATH_MAX]; /* path of attempts/, for tasks; in a store remote_writer.h says what */
+        attempts[PATH_MAX]; /* path of attempts/, for tasks; in a store remote_store.h says what */
     char parts[PATH_MAX];   /* path of output/; in a store its URL, which cannot be read yet */
 };
 

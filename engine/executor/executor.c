@@ -12,7 +12,7 @@
 #include "engine/base/thread.h"
 #include "engine/base/worker_parent.h"
 #include "engine/batch.h"
-#include "engine/input/remote_writer.h"
+#include "engine/input/remote_store.h"
 #include "engine/records/pack.h"
 #include "engine/shuffle/task_accumulators.h"
 

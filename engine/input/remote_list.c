@@ -4,8 +4,8 @@
 #include "engine/base/text.h"
 #include "engine/input/format.h"
 #include "engine/input/input_walk.h"
+#include "engine/input/remote_store.h"
 #include "engine/input/remote_transfer.h"
-#include "engine/input/remote_writer.h"
 #include "engine/input/xml_elements.h"
 #include "engine/limits.h"
 

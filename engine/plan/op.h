@@ -68,7 +68,7 @@ struct op_open {
     struct glint_schema in, right, out;    /* `right`: of the second parent; ANY without one */
     bool grouped;                          /* the input is grouped by key */
     /* Actions that save: the directories for attempt files, one per output; of one in a store, as
-     * input/remote_writer.h says. */
+     * input/remote_store.h says. */
     const char *const *outputs;
     uint32_t output_count;
 };

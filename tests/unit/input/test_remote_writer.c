@@ -1,5 +1,5 @@
 /* Names of parts in stores, and uploads as tasks send them to the driver. */
-#include "engine/input/remote_writer.h"
+#include "engine/input/remote_store.h"
 
 #include "engine/base/mem.h"
 
