@@ -7,6 +7,7 @@
 #include "engine/input/format.h"
 #include "engine/input/line_reader.h"
 #include "engine/records/codec.h"
+#include "engine/records/pack.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct named {
     uint32_t column;
 };
 
+/* A header, and its columns in the order of their names: for many files. */
 struct column_index {
     struct named *sorted;
     struct glint_slice *names; /* by column */
@@ -220,8 +222,8 @@ uint64_t column_map_measure(const struct column_map *map, struct glint_slice row
     return size;
 }
 
-void column_map_write(const struct column_map *map, struct glint_slice row,
-                      struct glint_slice null, const uint64_t *starts, uint8_t *out)
+void column_map_write(const struct column_map *map, struct glint_slice row, struct glint_slice null,
+                      const uint64_t *starts, uint8_t *out)
 {
     for (uint32_t i = 0; i < map->count; i++) {
         const struct column_run *run = &map->runs[i];
@@ -252,22 +254,19 @@ void column_map_write(const struct column_map *map, struct glint_slice row,
 struct matcher {
     struct input_list *list;
     struct glint_error *error;
-    struct column_index *wanted; /* NULL: no file differs so far */
-    uint32_t *fields;            /* of the current file, for each wanted column */
     uint8_t separator;
-    struct buffer line, last; /* of the current file, and of the last one that differed */
+    const struct glint_slice *lines; /* the header of each file; data NULL: it has none */
+    struct column_index *wanted;     /* NULL: no file differs so far */
+    uint32_t *fields;                /* of the current file, for each wanted column */
+    struct glint_slice line, last;   /* of the current file, and of the last one that differed */
     const struct column_map *last_map;
     const char *path; /* of the current file */
-    struct glint_slice *lines, last_line; /* of each file, if `unite` */
-    bool unite;       /* the header becomes that of all files, in `united` */
-    bool any;         /* a file had a header */
     bool wider;       /* the header is that of the first file, and more */
-    struct buffer united;
 };
 
-static bool same_bytes(struct glint_slice a, const struct buffer *b)
+static bool same_bytes(struct glint_slice a, struct glint_slice b)
 {
-    return a.size == b->size && (a.size == 0 || memcmp(a.data, b->data, a.size) == 0);
+    return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
 /* `problem` precedes the column's name. */
@@ -275,9 +274,8 @@ static int set_header_mismatch_error(struct matcher *m, uint32_t column, const c
                                      const char *problem)
 {
     char name[NAME_SHOWN_BYTES], here[HEADER_NAMES_BYTES], first[HEADER_NAMES_BYTES];
-    const struct glint_slice header = {m->line.data, m->line.size};
     header_name_append(name, 0, sizeof name, m->wanted->names[column]);
-    header_names_format(header, m->separator, here, sizeof here);
+    header_names_format(m->line, m->separator, here, sizeof here);
     header_names_format(m->list->columns.header, m->separator, first, sizeof first);
     return error_set(m->error, GLINT_E_BAD_VALUE, hint,
                      "%s: %s \"%s\"; its columns are: %s; those of %s: %s", m->path, problem, name,
@@ -314,8 +312,7 @@ static int match_other_header(struct matcher *m, struct input_file *file)
     if (m->wanted == NULL) return error_no_memory(m->error);
     const uint64_t count = m->wanted->count;
     if (m->fields == NULL) m->fields = mem_alloc((count + 1) * sizeof *m->fields);
-    struct column_index *own =
-        column_index_create((struct glint_slice){m->line.data, m->line.size}, m->separator);
+    struct column_index *own = column_index_create(m->line, m->separator);
     int r = own != NULL && m->fields != NULL ? 0 : error_no_memory(m->error);
     if (r == 0 && own->count > HEADER_COLUMNS_MAX)
         r = error_set(m->error, GLINT_E_PLAN_LIMIT, NULL, "%s: more than %u columns", m->path,
@@ -329,104 +326,53 @@ static int match_other_header(struct matcher *m, struct input_file *file)
     for (uint32_t i = 0; r == 0 && i < c->count; i++)
         if (c->uses[i].number < count) r = check_used_column_matches(m, own, &c->uses[i]);
     column_index_destroy(own);
-    m->last.size = 0;
-    if (r == 0 && !buffer_append(&m->last, m->line.data, m->line.size))
-        r = error_no_memory(m->error);
+    m->last = m->line;
     m->last_map = file->columns;
     return r;
 }
 
-/* Appends the names of the current file that the united header does not have, of each name as
- * often as the file has it. */
-static int unite_names(struct matcher *m)
+static bool begins_header(struct glint_slice header, struct glint_slice line, uint8_t separator)
 {
-    const struct glint_slice line = {m->line.data, m->line.size};
-    const struct glint_slice so_far = {m->united.data, m->united.size};
-    struct column_index *all = column_index_create(so_far, m->separator);
-    struct column_index *own = column_index_create(line, m->separator);
-    uint32_t *fields = all != NULL ? mem_alloc((all->count + 1) * sizeof *fields) : NULL;
-    bool *taken = own != NULL ? mem_zalloc(own->count + 1) : NULL;
-    struct buffer added = {NULL, 0, 0};
-    bool ok = fields != NULL && taken != NULL;
-    if (ok) match_names(all, own, fields, taken);
-    for (uint64_t i = 0; ok && i < own->count; i++)
-        if (!taken[i])
-            ok = buffer_append(&added, &m->separator, 1) &&
-                 buffer_append(&added, own->names[i].data, own->names[i].size);
-    column_index_destroy(all); /* its names are in `united` */
-    ok = ok && buffer_append(&m->united, added.data, added.size);
-    column_index_destroy(own);
-    mem_free(fields);
-    mem_free(taken);
-    buffer_fini(&added);
-    return ok ? 0 : error_no_memory(m->error);
+    return line.size > 0 && line.size < header.size && header.data[line.size] == separator &&
+           memcmp(header.data, line.data, line.size) == 0;
 }
 
-/* `line`: of the file; equal to that of the file before if `same`. */
-static int unite_file(struct matcher *m, struct glint_slice *line)
-{
-    const bool same =
-        m->any && same_bytes((struct glint_slice){m->last.data, m->last.size}, &m->line);
-    if (!same) {
-        m->last.size = 0;
-        m->last_line.data = arena_copy(&m->list->arena, m->line.data, m->line.size);
-        m->last_line.size = m->line.size;
-        if (m->last_line.data == NULL || !buffer_append(&m->last, m->line.data, m->line.size))
-            return error_no_memory(m->error);
-    }
-    *line = m->last_line;
-    if (same) return 0;
-    m->list->columns.differ |= m->any;
-    if (m->any) return unite_names(m);
-    m->any = true;
-    return buffer_append(&m->united, m->line.data, m->line.size) ? 0 : error_no_memory(m->error);
-}
-
-static bool begins_header(struct glint_slice header, const struct buffer *line, uint8_t separator)
-{
-    return line->size > 0 && line->size < header.size && header.data[line->size] == separator &&
-           memcmp(header.data, line->data, line->size) == 0;
-}
-
-static int match_columns_of_file(struct matcher *m, struct input_file *file)
+static int match_columns_of_file(struct matcher *m, struct input_file *file, bool first)
 {
     struct input_columns *c = &m->list->columns;
     int r = 0;
-    if (same_bytes(c->header, &m->line)) {
-        m->any = true;
-        return 0;
-    }
-    const bool first = !m->any && begins_header(c->header, &m->line, m->separator);
-    m->any = true;
-    m->wider |= first;
-    if (m->last.data != NULL &&
-        same_bytes((struct glint_slice){m->last.data, m->last.size}, &m->line))
+    if (same_bytes(c->header, m->line)) return 0;
+    if (m->last.data != NULL && same_bytes(m->last, m->line))
         file->columns = m->last_map;
     else
         r = match_other_header(m, file);
-    if (first) return r; /* the others have more columns */
+    if (first && m->wider) return r; /* the others have more columns */
     if (r == 0 && file->columns != NULL && c->moved++ == 0) c->first_moved = file->path;
     return r;
 }
 
-/* The file is piece `index` of `ahead`. */
-static int read_header(struct matcher *m, struct env *env, struct input_file *file,
-                       struct input_ahead *ahead, uint32_t index, uint64_t line_bytes_max)
+/* The file is piece `index` of `ahead`. Equal headers of files in a row are one copy, `last`. */
+static int read_header(struct matcher *m, struct env *env, struct input_ahead *ahead,
+                       uint32_t index, uint64_t line_bytes_max, struct glint_slice *out)
 {
+    struct buffer line = {NULL, 0, 0};
     bool found;
-    m->path = file->path;
-    int r = read_first_line_ahead(env, ahead, index, line_bytes_max, &m->line, &found, m->error);
-    if (r != 0 || !found) return r;
-    return m->unite ? unite_file(m, &m->lines[file - m->list->files])
-                    : match_columns_of_file(m, file);
+    int r = read_first_line_ahead(env, ahead, index, line_bytes_max, &line, &found, m->error);
+    if (r == 0 && found && (m->last.data == NULL || !same_bytes(m->last, buffer_slice(&line)))) {
+        m->last.data = arena_copy(&m->list->arena, line.data, line.size);
+        m->last.size = line.size;
+        if (m->last.data == NULL) r = error_no_memory(m->error);
+    }
+    if (r == 0 && found) *out = m->last;
+    buffer_fini(&line);
+    return r;
 }
 
-/* Matches the files from `begin` on, and sets *begin to the next one. */
-static int match_columns_of_next_files(struct matcher *m, struct env *env,
-                                       struct split_piece *pieces, uint64_t *begin,
-                                       uint64_t line_bytes_max)
+/* Reads the headers of the files from `begin` on, and sets *begin to the next one. */
+static int read_next_headers(struct matcher *m, struct env *env, struct split_piece *pieces,
+                             struct glint_slice *lines, uint64_t *begin, uint64_t line_bytes_max)
 {
-    struct input_file *files = m->list->files;
+    const struct input_file *files = m->list->files;
     uint64_t at[PIECES_MAX];
     uint32_t n = 0;
     for (; *begin < m->list->count && n < PIECES_MAX; ++*begin) {
@@ -439,64 +385,105 @@ static int match_columns_of_next_files(struct matcher *m, struct env *env,
     struct input_ahead ahead = {.split = &split, .head_bytes = FORMAT_HEAD_BYTES};
     int r = 0;
     for (uint32_t i = 0; r == 0 && i < n; i++)
-        r = read_header(m, env, &files[at[i]], &ahead, i, line_bytes_max);
+        r = read_header(m, env, &ahead, i, line_bytes_max, &lines[at[i]]);
     input_ahead_close(&ahead);
     return r;
 }
 
-/* A file whose header was read before; data NULL: it has none. */
-static int match_known(struct matcher *m, uint64_t i)
+static int read_headers(struct matcher *m, struct env *env, uint64_t line_bytes_max)
 {
-    const struct glint_slice line = m->list->columns.lines[i];
-    if (line.data == NULL) return 0;
-    m->path = m->list->files[i].path;
-    m->line.size = 0;
-    if (!buffer_append(&m->line, line.data, line.size)) return error_no_memory(m->error);
-    return match_columns_of_file(m, &m->list->files[i]);
+    const uint64_t bytes = (m->list->count + 1) * sizeof *m->lines;
+    struct split_piece *pieces = mem_alloc(PIECES_MAX * sizeof *pieces);
+    assert(m->list->header);
+    struct glint_slice *lines = arena_alloc(&m->list->arena, bytes);
+    int r = pieces != NULL && lines != NULL ? 0 : error_no_memory(m->error);
+    if (r == 0) memset(lines, 0, bytes);
+    for (uint64_t i = 0; r == 0 && i < m->list->count;)
+        r = read_next_headers(m, env, pieces, lines, &i, line_bytes_max);
+    mem_free(pieces);
+    m->lines = lines;
+    m->last = (struct glint_slice){NULL, 0};
+    return r;
 }
 
-static int match_files(struct matcher *m, struct env *env, uint64_t line_bytes_max)
+static struct matcher matcher_of(struct input_list *list, struct glint_error *error)
 {
-    struct split_piece *pieces = mem_alloc(PIECES_MAX * sizeof *pieces);
-    int r = pieces != NULL ? 0 : error_no_memory(m->error);
-    assert(m->list->header);
-    m->separator = m->list->csv != 0 ? CSV_SEPARATOR : m->list->columns.delimiter;
-    for (uint64_t i = 0; r == 0 && i < m->list->count;)
-        r = !m->unite && m->list->columns.lines != NULL
-                ? match_known(m, i++)
-                : match_columns_of_next_files(m, env, pieces, &i, line_bytes_max);
-    mem_free(pieces);
-    column_index_destroy(m->wanted);
-    mem_free(m->fields);
-    buffer_fini(&m->line);
-    buffer_fini(&m->last);
-    return r;
+    return (struct matcher){.list = list,
+                            .error = error,
+                            .separator = list->csv != 0 ? CSV_SEPARATOR : list->columns.delimiter};
 }
 
 int input_list_match_columns(struct env *env, struct input_list *list, uint64_t line_bytes_max,
                              struct glint_error *error)
 {
-    struct matcher m = {.list = list, .error = error};
+    struct matcher m = matcher_of(list, error);
+    bool first = true;
+    int r = 0;
     assert(list->columns.header.data != NULL);
     list->columns.moved = 0;
-    return match_files(&m, env, line_bytes_max);
+    m.lines = list->columns.lines;
+    if (m.lines == NULL) r = read_headers(&m, env, line_bytes_max);
+    for (uint64_t i = 0; r == 0 && i < list->count; i++) {
+        m.line = m.lines[i];
+        if (m.line.data == NULL) continue;
+        m.path = list->files[i].path;
+        if (first) m.wider = begins_header(list->columns.header, m.line, m.separator);
+        r = match_columns_of_file(&m, &list->files[i], first);
+        first = false;
+    }
+    column_index_destroy(m.wanted);
+    mem_free(m.fields);
+    return r;
+}
+
+/* Appends to `united` the names of `line` that it does not have, of each name as often as the line
+ * has it. */
+static bool unite_names(struct buffer *united, struct glint_slice line, uint8_t separator)
+{
+    struct column_index *all = column_index_create(buffer_slice(united), separator);
+    struct column_index *own = column_index_create(line, separator);
+    uint32_t *fields = all != NULL ? mem_alloc((all->count + 1) * sizeof *fields) : NULL;
+    bool *taken = own != NULL ? mem_zalloc(own->count + 1) : NULL;
+    struct buffer added = {NULL, 0, 0};
+    bool ok = fields != NULL && taken != NULL;
+    if (ok) match_names(all, own, fields, taken);
+    for (uint64_t i = 0; ok && i < own->count; i++)
+        if (!taken[i])
+            ok = buffer_append(&added, &separator, 1) &&
+                 buffer_append(&added, own->names[i].data, own->names[i].size);
+    column_index_destroy(all); /* its names are in `united` */
+    ok = ok && buffer_append(united, added.data, added.size);
+    column_index_destroy(own);
+    mem_free(fields);
+    mem_free(taken);
+    buffer_fini(&added);
+    return ok;
 }
 
 int input_list_unite_columns(struct env *env, struct input_list *list, uint64_t line_bytes_max,
                              struct glint_error *error)
 {
-    struct matcher m = {.list = list, .error = error, .unite = true};
+    struct matcher m = matcher_of(list, error);
+    struct buffer united = {NULL, 0, 0};
+    const uint8_t *names = NULL;
     assert(list->header && list->columns.count == 0);
-    m.lines = arena_alloc(&list->arena, (list->count + 1) * sizeof *m.lines);
-    if (m.lines == NULL) return error_no_memory(error);
-    memset(m.lines, 0, (list->count + 1) * sizeof *m.lines);
-    int r = match_files(&m, env, line_bytes_max);
+    int r = read_headers(&m, env, line_bytes_max);
     list->columns.lines = m.lines;
-    const uint8_t *names =
-        r == 0 && m.any ? arena_copy(&list->arena, m.united.data, m.united.size) : NULL;
-    if (r == 0 && m.any && names == NULL) r = error_no_memory(error);
+    for (uint64_t i = 0; r == 0 && i < list->count; i++) {
+        const struct glint_slice line = m.lines[i];
+        if (line.data == NULL || line.data == m.last.data) continue;
+        list->columns.differ |= m.last.data != NULL;
+        if (!(m.last.data != NULL ? unite_names(&united, line, m.separator)
+                                  : buffer_append(&united, line.data, line.size)))
+            r = error_no_memory(error);
+        m.last = line;
+    }
+    if (r == 0 && m.last.data != NULL) {
+        names = arena_copy(&list->arena, united.data, united.size);
+        if (names == NULL) r = error_no_memory(error);
+    }
     list->columns.united = names != NULL;
-    list->columns.header = (struct glint_slice){names, names != NULL ? m.united.size : 0};
-    buffer_fini(&m.united);
+    list->columns.header = (struct glint_slice){names, names != NULL ? united.size : 0};
+    buffer_fini(&united);
     return r;
 }

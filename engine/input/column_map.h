@@ -27,9 +27,6 @@ struct column_map {
     uint8_t separator;
 };
 
-/* A header, and its columns in the order of their names: for many files. */
-struct column_index;
-
 /* Whether the runs are within the fields, and a mapped row has not too many columns. */
 bool column_map_is_valid(const struct column_map *map);
 /* Returns the size of the mapped row, or UINT64_MAX if it has fewer fields than the header. `null`:
