@@ -399,6 +399,7 @@ static void task_prepare(struct slot *slot, const struct message *m)
     struct glint_task *t = &slot->task;
     assert(m->type == MSG_TASK && slot->running == NULL);
     const struct arena arena = t->arena;
+    const uint64_t combined_keys = t->combined_keys;
     *t = (struct glint_task){.env = e->config.env,
                              .options = &e->config.options,
                              .arena = arena,
@@ -406,6 +407,7 @@ static void task_prepare(struct slot *slot, const struct message *m)
                              .attempt = m->attempt,
                              .attempt_id = slot->attempt_id,
                              .table_seed = e->table_seed,
+                             .combined_keys = combined_keys,
                              .workers = &e->workers,
                              .run_memory = &e->run_memory,
                              .compress_outputs = e->config.fetcher != NULL,

@@ -64,9 +64,8 @@ direct_lookup_fn direct_lookup_for_cpu(void)
 
 /* ---- hash table */
 
-#define GROUP_ROWS       256u
-#define BUCKETS_MIN      256u
-#define PREFETCH_BUCKETS ((uint64_t)1 << 14) /* smaller tables fit into the cache */
+#define GROUP_ROWS  256u
+#define BUCKETS_MIN 256u
 
 /* Keys to look up, in the form that they are stored in; the bytes of a long one are borrowed. */
 struct key_group {
@@ -121,7 +120,8 @@ static struct hash_table_key make_number_key(int64_t number)
 
 static bool reserve_table_key(struct hash_table *t)
 {
-    return array_reserve(&t->keys, &t->keys_capacity, t->slots + UINT64_C(1), sizeof *t->keys);
+    return array_reserve(&t->keys, &t->keys_capacity,
+                         hash_table_slots_to_reserve(t, t->slots + UINT64_C(1)), sizeof *t->keys);
 }
 
 /* Adds a key. Returns its slot, or UINT32_MAX when out of memory. */
@@ -148,7 +148,7 @@ static inline uint64_t home_bucket(const struct hash_table *t, uint32_t hash)
 static uint64_t bucket_count_for(const struct hash_table *t, uint64_t slots)
 {
     uint64_t count = t->bucket_count < BUCKETS_MIN ? BUCKETS_MIN : t->bucket_count;
-    while (count < 2 * slots) count *= 2;
+    while (count < 2 * hash_table_slots_to_reserve(t, slots)) count *= 2;
     return count;
 }
 
@@ -156,6 +156,8 @@ static uint64_t bucket_count_for(const struct hash_table *t, uint64_t slots)
 static bool reserve_table_buckets(struct hash_table *t, uint32_t extra)
 {
     uint64_t count = bucket_count_for(t, (uint64_t)t->slots + extra);
+    if (t->stale) memset(t->buckets, 0, t->bucket_count * sizeof *t->buckets);
+    t->stale = false;
     if (count == t->bucket_count) return true;
     if (count > (uint64_t)1 << 32) return false; /* the stored hash has 32 bits */
     struct hash_table_bucket *old = t->buckets, *fresh = mem_zalloc(count * sizeof *fresh);
@@ -256,7 +258,7 @@ static bool find_or_insert_key_group(struct hash_table *t, struct key_group *g, 
         g->hash[i] = hash_key(t, &g->key[i]);
         __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
     }
-    if (t->bucket_count > PREFETCH_BUCKETS)
+    if (t->bucket_count > 2 * HASH_TABLE_SMALL_SLOTS)
         return find_or_insert_with_prefetch(t, g, rows, out_slots);
     for (uint32_t i = 0; i < rows; i++) {
         out_slots[i] = find_or_insert_key(t, &g->key[i], g->hash[i]);
@@ -376,7 +378,7 @@ void *hash_table_reuse_buckets(struct hash_table *t, uint64_t *out_bytes)
 
 void hash_table_reset(struct hash_table *t)
 {
-    if (t->buckets != NULL) memset(t->buckets, 0, t->bucket_count * sizeof *t->buckets);
+    t->stale = t->buckets != NULL;
     if (t->direct != NULL) memset(t->direct, 0, HASH_TABLE_DIRECT_KEYS * sizeof *t->direct);
     t->slots = 0;
 }

@@ -88,13 +88,20 @@ struct hash_table_bucket {
     uint32_t hash, slot; /* slot + 1; 0: empty */
 };
 
+/* A table of fewer slots fits into the cache. */
+#define HASH_TABLE_SMALL_SLOTS ((uint64_t)1 << 13)
+
 struct hash_table {
     uint32_t slots; /* keys so far */
+    /* The caller's guess of how many there will be: a table that is no longer small grows to that
+     * many at once, instead of copying and clearing its memory each time it doubles. */
+    uint64_t expected;
     /* Private. */
     struct hash_table_key *keys; /* [slots] */
     uint64_t keys_capacity;
     struct hash_table_bucket *buckets;
     uint64_t bucket_count;          /* a power of two, or 0 */
+    bool stale;                     /* the buckets must be cleared before they are used */
     unsigned shift;                 /* 32 - log2(bucket_count) */
     uint32_t *direct;               /* [HASH_TABLE_DIRECT_KEYS], slot + 1 */
     direct_lookup_fn direct_lookup; /* NULL: not on this CPU, or a key was too large for it */
@@ -108,6 +115,11 @@ static inline struct glint_slice hash_table_key(const struct hash_table *t, uint
     const struct hash_table_key *k = &t->keys[slot];
     const uint8_t *bytes = (const uint8_t *)k + sizeof k->size;
     return (struct glint_slice){k->size <= HASH_TABLE_SHORT_KEY ? bytes : k->data, k->size};
+}
+/* Returns for how many slots to reserve memory if `slots` are needed. */
+static inline uint64_t hash_table_slots_to_reserve(const struct hash_table *t, uint64_t slots)
+{
+    return slots > HASH_TABLE_SMALL_SLOTS && slots < t->expected ? t->expected : slots;
 }
 /* Prefetches what hash_table_key reads, then the bytes of the key. */
 static inline void hash_table_prefetch_key(const struct hash_table *t, uint64_t slot)

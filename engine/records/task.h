@@ -88,6 +88,8 @@ struct glint_task {
     uint32_t attempt;    /* the driver's number; part of the names of part files */
     uint64_t file_count; /* spill files created so far */
     uint64_t table_seed; /* of hash tables; random per process */
+    /* The keys in the table of the slot's last map task when it ended: a hint for the next. */
+    uint64_t combined_keys;
     /* That fork the workers of commands; NULL: there are none, and such a command fails. */
     struct worker_parents *workers;
     /* The bytes that runs of this process may still use in memory, shared by its tasks; NULL:

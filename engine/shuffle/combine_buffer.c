@@ -249,10 +249,17 @@ int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
     return r < 0 ? r : combiner_init(&g->complete, task, spec, state);
 }
 
+void combine_buffer_expect_keys(struct combine_buffer *g, uint64_t keys)
+{
+    /* The buckets of keys that do not come take at most an eighth of half of the memory. */
+    const uint64_t most = g->task->options->memory_bytes / 2 / 8 / sizeof(struct sort_entry);
+    g->table.expected = keys < most ? keys : most;
+}
+
 /* Grows the array of values to at least the table's slots. */
 static bool reserve_slot_values(struct combine_buffer *g)
 {
-    uint32_t slots = g->table.slots;
+    const uint64_t slots = hash_table_slots_to_reserve(&g->table, g->table.slots);
     if (g->spec->acc == GLINT_NONE) return true;
     /* Numbers are plain int64_t, so that fn->merge_i64 can use the array directly. */
     return has_number_accumulators(g->spec)

@@ -502,7 +502,13 @@ static int combine_inputs_in_table(struct gather *g, void *state, const struct r
                                    uint32_t count, uint32_t *out_read)
 {
     int r = gather_table_open(&g->table, g->task, g->spec, state);
+    uint64_t most = 0;
     uint32_t i = 0;
+    for (; i < count; i++)
+        if (inputs[i].part.records > most) most = inputs[i].part.records;
+    /* An input that a map task has combined has each key once. */
+    if (r == 0) combine_buffer_expect_keys(&g->table.buffer, most);
+    i = 0;
     for (; i < count && r == 0 && (i != 2 || is_combining_worthwhile(g, inputs, i)); i++)
         r = combine_input_in_table(g, inputs[i]);
     *out_read = i;

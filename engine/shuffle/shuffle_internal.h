@@ -156,6 +156,8 @@ struct combine_buffer {
 
 int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
                         const struct shuffle_spec *spec, void *state);
+/* About so many different keys will come. A hint, by which only the use of memory changes. */
+void combine_buffer_expect_keys(struct combine_buffer *g, uint64_t keys);
 /* Combines the batch's rows into the hash table. Returns 0, NO_MEMORY, VALUE_LIMIT or the
  * function's error. */
 int combine_buffer_combine_batch(struct combine_buffer *g, const struct glint_batch *batch);

@@ -272,6 +272,8 @@ struct shuffle_writer *shuffle_writer_open(struct glint_task *task, const struct
         shuffle_writer_close(w);
         return NULL;
     }
+    /* The tasks of a stage have about as many keys. */
+    combine_buffer_expect_keys(&w->combine_buffer, task->combined_keys);
     return w;
 }
 
@@ -568,6 +570,7 @@ int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
 {
     *out = (struct run){.path = NULL};
     int r = 0;
+    w->task->combined_keys = w->combine_buffer.table.slots;
     if (partition_blocks_raw(&w->blocks) / MERGE_RECORD_BYTES >= w->blocks.records)
         r = move_blocks_to_buffer(w); /* large records, or none */
     if (r == 0 && !has_spilled(w) && should_move_table_to_blocks(w)) r = move_table_to_blocks(w);

@@ -107,6 +107,44 @@ Test(hash_table_slots, equal_linear_search)
     cr_assert_eq(mem_live_blocks(), live);
 }
 
+/* Adds `batches` of new numbers, and returns how often the array of keys moved. */
+static uint32_t add_numbers(struct hash_table *t, uint32_t batches)
+{
+    static double numbers[ROWS];
+    uint32_t slots[ROWS], moves = 0;
+    const struct glint_column keys = {.type = GLINT_F64, .f64 = numbers};
+    for (uint32_t b = 0; b < batches; b++) {
+        const struct hash_table_key *before = t->keys;
+        for (uint32_t i = 0; i < ROWS; i++) numbers[i] = (double)(b * ROWS + i) / 3;
+        cr_assert(hash_table_find_or_insert(t, &keys, ROWS, slots));
+        for (uint32_t i = 0; i < ROWS; i++) cr_assert_eq(slots[i], b * ROWS + i);
+        moves += t->keys != before;
+        cr_assert(hash_table_find_or_insert(t, &keys, ROWS, slots));
+        cr_assert_eq(slots[ROWS - 1], (b + 1) * ROWS - 1);
+    }
+    return moves;
+}
+
+Test(hash_table_slots, expected_ones_are_reserved_at_once)
+{
+    struct acc_pool pool = {.at = NULL};
+    struct hash_table t;
+    hash_table_init(&t, &pool, 42);
+    t.expected = 256 * ROWS;
+    const uint32_t small = HASH_TABLE_SMALL_SLOTS / ROWS - 1;
+    cr_assert_geq(add_numbers(&t, small), 2);
+    cr_assert_lt(hash_table_memory_bytes(&t, 0), 512 * ROWS); /* a small table reserves nothing */
+    hash_table_reset(&t);
+    cr_assert_eq(add_numbers(&t, 64), 1);
+    const uint64_t large = hash_table_memory_bytes(&t, 0);
+    cr_assert_geq(large, 512 * ROWS * sizeof(struct hash_table_bucket));
+    hash_table_reset(&t); /* keeps the memory, and no key */
+    cr_assert_eq(add_numbers(&t, 64), 0);
+    cr_assert_eq(hash_table_memory_bytes(&t, 0), large);
+    hash_table_fini(&t);
+    acc_pool_fini(&pool);
+}
+
 Test(accumulator, append_grows_the_buffer)
 {
     struct test_task t;
