@@ -3,7 +3,7 @@
 # timestamp-micros, and of date.
 # Guess: in a union of null, timestamp-millis and date a time.Time takes the first branch that it can be; an int that is too large is an error, as an
 # int64 is for an int.
-# Behaviour: it takes the date, wherever that stands in the union, so that the time of day is lost without an error; without a date in the
+# Behaviour: it takes the date, wherever that is in the union, so that the time of day is lost without an error; without a date in the
 # union the time is kept. A Go int of 2^31 as an Avro int is written as -2^31.
 set -euo pipefail
 dir=$(mktemp -d)
