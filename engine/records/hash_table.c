@@ -7,6 +7,7 @@
 #include "engine/records/codec.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <stddef.h>
 
 /* ---- Only for AVX-512: AVX2 cannot permute 32 words, and one load per key is nearly as fast
@@ -97,25 +98,19 @@ static inline struct hash_table_key make_key(const uint8_t *data, uint64_t size)
     const uint8_t *mask = masks + HASH_TABLE_SHORT_KEY - size;
     if (size == 0) data = masks; /* it may be NULL */
     uint64_t head, head_mask;
-    uint32_t tail, tail_mask, size32 = (uint32_t)size;
+    uint32_t tail, tail_mask;
     memcpy(&head, data, sizeof head);
     memcpy(&head_mask, mask, sizeof head);
     memcpy(&tail, data + sizeof head, sizeof tail);
     memcpy(&tail_mask, mask + sizeof head, sizeof tail);
-    head &= head_mask;
-    tail &= tail_mask;
+    head = le64toh(head & head_mask);
+    /* Two words: what is stored in other pieces would have to be in memory before it is hashed. */
+    const uint64_t words[2] = {htole64(head << 32),
+                               htole64(head >> 32 | (uint64_t)le32toh(tail & tail_mask) << 32)};
     struct hash_table_key key;
-    uint8_t *out = (uint8_t *)&key;
-    memcpy(out, &size32, sizeof size32);
-    memcpy(out + sizeof size32, &head, sizeof head);
-    memcpy(out + sizeof size32 + sizeof head, &tail, sizeof tail);
+    memcpy(&key, words, sizeof key);
+    key.size = (uint32_t)size;
     return key;
-}
-
-static struct hash_table_key make_number_key(int64_t number)
-{
-    const uint64_t bits[2] = {codec_encode_i64(number)};
-    return make_key((const uint8_t *)bits, sizeof bits[0]);
 }
 
 static bool reserve_table_key(struct hash_table *t)
@@ -218,6 +213,15 @@ static inline uint32_t hash_key(const struct hash_table *t, const struct hash_ta
     return (uint32_t)(hash_seeded(key->data, key->size, t->seed) >> 32);
 }
 
+/* Sets a key of the group, and prefetches the bucket where its search begins. */
+static inline void set_group_key(const struct hash_table *t, struct key_group *g, uint32_t i,
+                                 const uint8_t *data, uint64_t size)
+{
+    g->key[i] = make_key(data, size);
+    g->hash[i] = hash_key(t, &g->key[i]);
+    __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
+}
+
 /* Returns the bucket's slot + 1 that find_or_insert_key will find, guessed by the hash, or 0. */
 static inline uint32_t guess_slot_by_hash(const struct hash_table *t, uint32_t hash)
 {
@@ -249,15 +253,11 @@ static bool find_or_insert_with_prefetch(struct hash_table *t, const struct key_
     return true;
 }
 
-static bool find_or_insert_key_group(struct hash_table *t, struct key_group *g, uint32_t rows,
+/* The buckets must be reserved for all keys of the group. */
+static bool find_or_insert_key_group(struct hash_table *t, const struct key_group *g, uint32_t rows,
                                      uint32_t *out_slots)
 {
     assert(rows <= GROUP_ROWS);
-    if (!reserve_table_buckets(t, rows)) return false;
-    for (uint32_t i = 0; i < rows; i++) {
-        g->hash[i] = hash_key(t, &g->key[i]);
-        __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
-    }
     if (t->bucket_count > 2 * HASH_TABLE_SMALL_SLOTS)
         return find_or_insert_with_prefetch(t, g, rows, out_slots);
     for (uint32_t i = 0; i < rows; i++) {
@@ -272,7 +272,8 @@ static uint32_t find_or_insert_small_key(struct hash_table *t, int64_t key)
 {
     assert(key >= 0 && key < HASH_TABLE_DIRECT_KEYS);
     if (t->direct[key] == 0) {
-        const struct hash_table_key number = make_number_key(key);
+        const uint64_t bits[2] = {codec_encode_i64(key)}; /* and slack to read */
+        const struct hash_table_key number = make_key((const uint8_t *)bits, sizeof bits[0]);
         uint32_t slot = insert_key(t, &number);
         if (slot == UINT32_MAX) return slot;
         t->direct[key] = slot + 1;
@@ -312,10 +313,13 @@ static bool find_or_insert_mixed_sizes(struct hash_table *t, const int64_t *keys
             if (out_slots[i++] == UINT32_MAX) return false;
             continue;
         }
+        const uint32_t most = rows - i < GROUP_ROWS ? rows - i : GROUP_ROWS;
         uint32_t n = 0;
-        for (; n < GROUP_ROWS && i + n < rows && (uint64_t)keys[i + n] >= HASH_TABLE_DIRECT_KEYS;
-             n++)
-            g.key[n] = make_number_key(keys[i + n]);
+        if (!reserve_table_buckets(t, most)) return false;
+        for (; n < most && (uint64_t)keys[i + n] >= HASH_TABLE_DIRECT_KEYS; n++) {
+            const uint64_t bits[2] = {codec_encode_i64(keys[i + n])};
+            set_group_key(t, &g, n, (const uint8_t *)bits, sizeof bits[0]);
+        }
         if (!find_or_insert_key_group(t, &g, n, out_slots + i)) return false;
         i += n;
     }
@@ -323,13 +327,13 @@ static bool find_or_insert_mixed_sizes(struct hash_table *t, const int64_t *keys
 }
 
 /* Sets the group's keys from row `first` of a column. */
-static void load_key_group(struct key_group *g, const struct glint_column *keys, uint32_t first,
-                           uint32_t rows)
+static void load_key_group(const struct hash_table *t, struct key_group *g,
+                           const struct glint_column *keys, uint32_t first, uint32_t rows)
 {
     if (codec_type_is_bytes(keys->type) && keys->start != NULL) {
         for (uint32_t i = 0; i < rows; i++) {
             const uint32_t start = keys->start[first + i];
-            g->key[i] = make_key(keys->base + start, keys->end[first + i] - start);
+            set_group_key(t, g, i, keys->base + start, keys->end[first + i] - start);
         }
         return;
     }
@@ -337,7 +341,7 @@ static void load_key_group(struct key_group *g, const struct glint_column *keys,
         uint64_t number[2] = {0}; /* and slack to read */
         union glint_value v = glint_column_value(keys, first + i);
         struct glint_slice key = codec_encode(keys->type, &v, (uint8_t *)number);
-        g->key[i] = make_key(key.data, key.size);
+        set_group_key(t, g, i, key.data, key.size);
     }
 }
 
@@ -358,7 +362,8 @@ bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *
     struct key_group g;
     for (uint32_t first = 0; first < rows; first += GROUP_ROWS) {
         uint32_t n = rows - first < GROUP_ROWS ? rows - first : GROUP_ROWS;
-        load_key_group(&g, keys, first, n);
+        if (!reserve_table_buckets(t, n)) return false;
+        load_key_group(t, &g, keys, first, n);
         if (!find_or_insert_key_group(t, &g, n, out_slots + first)) return false;
     }
     return true;
