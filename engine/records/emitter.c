@@ -56,6 +56,7 @@ enum flow emitter_flush(struct glint_emitter *e)
                                     .value = e->value.column,
                                     .origin = e->in != NULL ? e->in->origin : NULL};
         e->rows = 0;
+        e->borrows = false;
         emitter_push_batch(e, &batch);
     }
     e->key.used = e->value.used = 0;
@@ -190,6 +191,7 @@ static void push_large_record(struct glint_emitter *e, const struct glint_record
 __attribute__((noinline)) static void emit_record(struct glint_emitter *e,
                                                   const struct glint_record *record)
 {
+    e->borrows = false;
     if (e->flow != FLOW_MORE) return;
     e->emitted++;
     /* mapValues and the like: the function cannot change a key that the partitioning relies on. */
@@ -219,9 +221,11 @@ __attribute__((noinline)) static void emit_record(struct glint_emitter *e,
         e->flow = FLOW_FAIL;
         return;
     }
-    /* From here on glint_emit may use the fast path: both arrays are allocated. */
-    e->numbers = !codec_type_is_bytes(e->key.column.type) &&
-                 !codec_type_is_bytes(e->value.column.type) && !e->keep_key && !e->keep_value;
+    /* From here on glint_emit may use a fast path: both arrays are allocated. */
+    const bool number =
+        !codec_type_is_bytes(e->value.column.type) && !e->keep_key && !e->keep_value;
+    e->numbers = number && !codec_type_is_bytes(e->key.column.type);
+    e->borrows = number && e->value.i64 != NULL && e->key.start != NULL && !e->key.copies;
     if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
 }
 
@@ -251,30 +255,63 @@ static inline bool emitter_column_add(const struct glint_emitter *e, struct emit
     return true;
 }
 
+/* Adds a record whose key is in the memory that the rows so far refer to, and whose value is a
+ * number: words with counts, shares of ranks. Returns false if it is another one. */
+static inline bool emit_borrowed_key(struct glint_emitter *e, const struct glint_record *record)
+{
+    const struct glint_slice key = record->key.bytes;
+    const uint64_t at = (uint64_t)((uintptr_t)key.data - (uintptr_t)e->key.column.base);
+    if (key.size > EMIT_COPY_BYTES_MAX || at > e->key.column.size ||
+        key.size > e->key.column.size - at)
+        return false;
+    const uint32_t row = e->rows;
+    assert(row > 0 && row < BATCH_ROWS_MAX);
+    e->key.start[row] = (uint32_t)at;
+    e->key.end[row] = (uint32_t)(at + key.size);
+    e->value.i64[row] = record->value.i64;
+    e->emitted++;
+    e->rows = row + 1;
+    if (row + 1 == BATCH_ROWS_MAX) emitter_flush(e);
+    return true;
+}
+
+/* The cells of one of the columns are bytes. Not inlined, as emit_record. */
+__attribute__((noinline)) static void emit_bytes(struct glint_emitter *e,
+                                                 const struct glint_record *record)
+{
+    const bool first = e->rows == 0 || e->flow != FLOW_MORE;
+    if (first || e->struct_size != 0 ||
+        !emitter_column_add(e, &e->value,
+                            e->keep_value ? glint_column_value(&e->in->value, e->kept_row)
+                                          : record->value) ||
+        !emitter_column_add(e, &e->key,
+                            e->keep_key ? glint_column_value(&e->in->key, e->kept_row)
+                                        : record->key)) {
+        emit_record(e, record);
+        return;
+    }
+    e->emitted++;
+    if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
+}
+
 /* Cells like those of the rows before take a fast path of two or four stores: emit_record costs
  * several times as much. */
-void glint_emit(struct glint_emitter *e, const struct glint_record *record)
+static inline void emit_in_place(struct glint_emitter *e, const struct glint_record *record)
 {
+    if (e->borrows && emit_borrowed_key(e, record)) return;
     if (!e->numbers) {
-        const bool first = e->rows == 0 || e->flow != FLOW_MORE;
-        if (first || e->struct_size != 0 ||
-            !emitter_column_add(e, &e->value,
-                                e->keep_value ? glint_column_value(&e->in->value, e->kept_row)
-                                              : record->value) ||
-            !emitter_column_add(e, &e->key,
-                                e->keep_key ? glint_column_value(&e->in->key, e->kept_row)
-                                            : record->key)) {
-            emit_record(e, record);
-            return;
-        }
-        e->emitted++;
-        if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
+        emit_bytes(e, record);
         return;
     }
     if (e->key.i64 != NULL) memcpy(&e->key.i64[e->rows], &record->key, sizeof(int64_t));
     if (e->value.i64 != NULL) memcpy(&e->value.i64[e->rows], &record->value, sizeof(int64_t));
     e->emitted++;
     if (++e->rows == BATCH_ROWS_MAX) emitter_flush(e);
+}
+
+void glint_emit(struct glint_emitter *e, const struct glint_record *record)
+{
+    emit_in_place(e, record);
 }
 
 /* A function emitted what it did not promise. */
@@ -284,7 +321,7 @@ static void emitter_set_type_error(struct glint_emitter *e, const char *what)
     error_set(&e->task->error, GLINT_E_PLAN_TYPE, "emit the types of the function's `out`",
               "%s emitted %s", fn != NULL ? fn->name : "an operator", what);
     e->flow = FLOW_FAIL;
-    e->numbers = false;
+    e->numbers = e->borrows = false;
 }
 
 /* Inlined, its buffer would cost each call of glint_emit_typed the stack protector. */
@@ -322,7 +359,7 @@ void glint_emit_typed(struct glint_emitter *e, struct glint_schema types,
         }
         if (!no_key) e->fits = types;
     }
-    glint_emit(e, record);
+    emit_in_place(e, record);
 }
 
 void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)

@@ -34,6 +34,7 @@ struct glint_emitter {
     enum flow flow;   /* the last result of the next operator; FAIL and STOP are final */
     uint32_t rows;    /* collected, not yet pushed */
     bool numbers;     /* both columns are numbers or NONE, their arrays exist, flow is MORE */
+    bool borrows;     /* of the rows so far the key is bytes of `in`, the value a number */
     uint64_t emitted; /* rows since emitter_init */
     struct emit_column key, value;
     flow_push push; /* the next operator, its state, its own emitter */

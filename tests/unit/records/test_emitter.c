@@ -70,6 +70,64 @@ Test(emitter, full_buffer_is_pushed_before_the_next_cell)
     cr_expect_eq(r.largest, fit);
 }
 
+/* Record i has i % 8 of these bytes, from i % 64 on, as its key, and the value i. */
+static uint8_t key_bytes[64 + 8 + READ_SLACK];
+
+static enum flow receive_keys(void *state, const struct glint_batch *batch,
+                              struct glint_emitter *out)
+{
+    struct receiver *r = state;
+    (void)out;
+    for (uint32_t row = 0; row < batch->rows; row++, r->rows++) {
+        const struct glint_slice key = glint_column_slice(&batch->key, row);
+        cr_assert_eq(batch->value.i64[row], r->rows);
+        cr_assert_eq(key.size, r->rows % 8);
+        cr_assert_eq(memcmp(key.data, key_bytes + r->rows % 64, key.size), 0);
+    }
+    r->batches++;
+    return FLOW_MORE;
+}
+
+/* Emits keys that are bytes of the input, and those whose number has all bits of `mask` from other
+ * memory, which changes after the call. */
+static void emit_keys(uint32_t rows, uint32_t mask, bool typed)
+{
+    struct test_task t;
+    struct glint_emitter e;
+    struct receiver r = {.cell_bytes = 0};
+    uint8_t from[sizeof key_bytes];
+    for (uint32_t i = 0; i < sizeof key_bytes; i++) key_bytes[i] = (uint8_t)i;
+    memcpy(from, key_bytes, sizeof from);
+    struct glint_batch in = {.rows = 1,
+                             .value = {.type = GLINT_TEXT, .base = from, .size = 64 + 8}};
+    test_task_init(&t, 64 * MIB);
+    emitter_init(&e, &t.task, (struct glint_schema){GLINT_BYTES, GLINT_I64}, receive_keys, &r,
+                 NULL);
+    e.in = &in;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint8_t copy[8];
+        memcpy(copy, from + i % 64, sizeof copy);
+        const struct glint_slice key = {(i & mask) == mask ? copy : from + i % 64, i % 8};
+        if (typed)
+            glint_emit_i64(&e, key, i);
+        else
+            glint_emit(&e, &(struct glint_record){.key.bytes = key, .value.i64 = i});
+    }
+    cr_assert_eq(emitter_flush(&e), FLOW_MORE);
+    cr_expect_eq(e.emitted, rows);
+    cr_expect_eq(r.rows, rows);
+    cr_assert(test_task_fini(&t));
+}
+
+Test(emitter, keys_of_the_input_and_others_keep_their_bytes)
+{
+    static const uint32_t masks[] = {0, 1, 3, 511, UINT32_MAX};
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+        emit_keys(3 * BATCH_ROWS_MAX + 10, masks[i], false);
+        emit_keys(3 * BATCH_ROWS_MAX + 10, masks[i], true);
+    }
+}
+
 Test(emitter, a_large_cell_is_a_batch_of_its_own)
 {
     struct receiver r = emit_cells(3, EMIT_COPY_BYTES_MAX + 1);
