@@ -3,7 +3,7 @@
 # schema resolution two decimals match if their scales and precisions do).
 # Guess: a reader's schema with another unit or scale gets the same value in that unit, as parquet readers do, or the schemas are not compatible.
 # Behaviour: Resolve accepts them, and the number is taken as it is: 1.5 seconds in milliseconds are 1.5 milliseconds for a reader with
-# microseconds, the decimal 2.50 is 0.250 in scale 3, the date 1970-01-04 is 3 ms after 1970 as a timestamp. (Other libraries keep the writer's unit.)
+# microseconds, the decimal 2.50 is 0.250 in scale 3, the date 1970-01-04 is 3 ms after 1970 as a timestamp. (Python's fastavro and avro keep the writer's unit.)
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
