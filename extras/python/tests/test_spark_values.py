@@ -90,7 +90,46 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual((rdd.sum(), self.computed.value), (45, 10))
 
 
+class Shuffles(WithContext):
+    def test_are_computed_once(self) -> None:
+        """However many jobs and RDDs read them."""
+        computed = self.sc.accumulator(0)
+
+        def pair(x: int) -> tuple[int, int]:
+            computed.add(1)
+            return x % 3, x
+
+        pairs = self.sc.parallelize(range(10), 2).map(pair)
+        for read, shuffled in ((10, pairs.reduceByKey(operator.add)), (10, pairs.partitionBy(2)),
+                               (10, pairs.groupByKey()), (20, pairs.join(pairs)),
+                               (10, pairs.keys().distinct()), (10, pairs.repartition(3))):
+            computed.value = 0
+            texts = shuffled.map(str)
+            elements = [shuffled.map(repr).count(), texts.count(), shuffled.count()]
+            self.assertEqual(elements, [len(shuffled.collect())] * 3)
+            self.assertEqual(shuffled.filter(lambda _: True).union(texts).count(), 2 * elements[0])
+            self.assertEqual(computed.value, read)
+
+    def test_functions_see_what_they_refer_to(self) -> None:
+        """As it is when an RDD is first computed."""
+        some = [1]
+        lengths = self.sc.parallelize([0], 1).map(lambda _: len(some))
+        self.assertEqual(lengths.collect(), [1])
+        some.append(2)
+        self.assertEqual((lengths.collect(), lengths.map(abs).collect()), ([1], [2]))
+
+
 class Values(WithContext):
+    def test_pickle_files_by_pattern(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            for i in range(2):
+                self.sc.parallelize([i], 1).saveAsPickleFile(f"{directory}/{i}")
+            for paths in (f"{directory}/*", f"{directory}/0,{directory}/1",
+                          f"file:{directory}/[01]/part-*"):
+                self.assertEqual(self.sc.pickleFile(paths).collect(), [0, 1])
+            with self.assertRaises(FileNotFoundError):
+                self.sc.pickleFile(f"{directory}/3*")
+
     def test_lists_and_named_tuples_become_pairs(self) -> None:
         """In a shuffle of pairs as they are."""
         rdd = self.sc.parallelize([Named(1, 2), [3, 4], "ab"], 2)

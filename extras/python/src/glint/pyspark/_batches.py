@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from .. import _column_values
 from .._blocks import Batch, batches_of, stream_of
-from ._data import Dataset
+from ._data import Dataset, Once
 from ._saving import open_parts
 from .rdd import RDD, Function, compose
 
@@ -62,7 +62,7 @@ class BatchRDD(RDD):
             data = self._dataset()
             return Dataset(data.rdd.call("glint_coalesce", numPartitions), data.form, data)
 
-        return BatchRDD(self.ctx, made, parents=(self,))
+        return BatchRDD(self.ctx, Once(made), parents=(self,))
 
     def _save_checkpoint(self, path: str) -> Dataset:
         RDD._then(self, lambda _, batches: (bytes(batch.encode()) for batch in batches)) \
@@ -200,7 +200,7 @@ class StreamRDD(BatchRDD):
 
     def __init__(self, ctx: SparkContext, source: Any, slices: int, limit: int) -> None:
         self._kept = _Kept(ctx, source, slices, limit)
-        super().__init__(ctx, self._kept.dataset, read_places)
+        super().__init__(ctx, Once(self._kept.dataset), read_places)
 
     def _collect_batches(self) -> list[Batch]:
         return self._kept.all()

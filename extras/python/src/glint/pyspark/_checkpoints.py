@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import _typed
+from ._data import Once
 from ._saving import open_parts
 from ._typed import in_engine
 from .errors import PySparkRuntimeError
@@ -75,6 +76,8 @@ class Checkpoints:
         for rdd in passed.values() if saved else []:
             if not rdd.is_cached:
                 rdd._made = None  # made again, of what is saved
+                if isinstance(rdd._source, Once):
+                    rdd._source.forget()
 
     def _write_checkpoint(self) -> None:
         os.makedirs(self.ctx._checkpoint_dir, exist_ok=True)

@@ -55,6 +55,23 @@ class Dataset:
             yield from parent.lineage()
 
 
+class Once:
+    """Makes a dataset when it is needed: RDDs that read it have the same one, so that its shuffles
+    are computed once."""
+
+    def __init__(self, make: Callable[[], Dataset]) -> None:
+        self._make = make
+        self._made: Optional[Dataset] = None
+
+    def __call__(self) -> Dataset:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+    def forget(self) -> None:
+        self._made = None
+
+
 def identity(_: int, items: Iterator[Any]) -> Iterator[Any]:
     return items
 

@@ -3,6 +3,7 @@ complete, and the directory when all parts are."""
 
 from __future__ import annotations
 
+import glob
 import os
 import pickle
 import re
@@ -106,10 +107,17 @@ def local(path: Any) -> Any:
     return ",".join(re.sub(r"^file:(//)?(?=/)", "", one) for one in path.split(","))
 
 
+def _parts_of(path: str) -> list[str]:
+    if os.path.isfile(path):
+        return [path]
+    return [os.path.join(path, name) for name in sorted(os.listdir(path))
+            if not name.startswith(("_", "."))]
+
+
 def open_parts(ctx: Any, path: str) -> RDD:
-    """What saveAsPickleFile has saved."""
-    paths = [os.path.abspath(os.path.join(one, n)) for one in path.split(",")
-             for n in sorted(os.listdir(one)) if not n.startswith(("_", "."))]
+    """What saveAsPickleFile has saved: parts, directories of them, and patterns."""
+    paths = [os.path.abspath(part) for one in path.split(",")
+             for found in sorted(glob.glob(one)) or [one] for part in _parts_of(found)]
     made: RDD = ctx.parallelize(paths, max(len(paths), 1)).flatMap(read_pickle_part)
     return made
 

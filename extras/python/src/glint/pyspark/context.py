@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import getpass
 import os
 import re
@@ -31,7 +30,7 @@ from .conf import SparkConf
 from .errors import PySparkRuntimeError, not_here
 from .files import SparkFiles
 from .rdd import RDD, union_of
-from ._data import Dataset, Workers
+from ._data import Dataset, Once, Workers
 from ._saving import local, open_parts
 
 if TYPE_CHECKING:
@@ -211,7 +210,7 @@ class SparkContext:
     # ---- sources
 
     def emptyRDD(self) -> RDD:
-        empty = RDD(self, lambda: self._workers.parallelize([[]]))
+        empty = RDD(self, Once(lambda: self._workers.parallelize([[]])))
         empty._kind = "EmptyRDD"
         return empty
 
@@ -241,7 +240,7 @@ class SparkContext:
 
     def _rdd(self, make: Callable[[], Dataset], kind: str = "MapPartitionsRDD") -> RDD:
         """Made when it is needed, so that an action says that a file is missing, as in Spark."""
-        made = RDD(self, functools.lru_cache(maxsize=None)(make))
+        made = RDD(self, Once(make))
         made._kind = kind
         return made
 

@@ -32,7 +32,7 @@ from .._shuffle import portable_hash, same
 from . import _typed
 from ._checkpoints import Checkpoints
 from ._column_methods import ColumnMethods
-from ._data import Dataset, Workers, identity
+from ._data import Dataset, Once, Workers, identity
 from ._numbers import NumberMethods
 from ._pipe import lines_of
 from ._sampling import (RangeSampler, Sampler, StratifiedSampler, bounds_of_ranges, sample_fraction,
@@ -167,7 +167,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
 
     def _chain(self, function: Function) -> tuple[Callable[[], Dataset], Function, Sequence[RDD]]:
         """The function after those of this RDD: what it reads, and whose that is."""
-        if self.is_cached or self.is_checkpointed or self._made is not None:
+        if self.is_cached or self.is_checkpointed:
             return self._dataset, function, (self,)
         return self._source, compose(self._function, function), self._parents
 
@@ -225,8 +225,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return "\n".join(lines).encode()
 
     def getNumPartitions(self) -> int:
-        made = self._source() if self._made is None else self._made
-        return made.rdd.partitions()
+        return self._source().rdd.partitions()
 
     def cache(self) -> RDD:
         return self.persist(StorageLevel.MEMORY_ONLY)
@@ -359,7 +358,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
                 a, b = self._blocks(), other._blocks()
             return Dataset(a.rdd.call("glint_union", b.rdd), a.form, a, b)
 
-        return RDD(self.ctx, made, parents=(self, other))
+        return RDD(self.ctx, Once(made), parents=(self, other))
 
     __add__ = union
 
@@ -379,7 +378,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
             a, b = self._blocks(), other._blocks()
             return Dataset(a.rdd.call("glint_cartesian", b.rdd), "cartesian", a, b)
 
-        return RDD(self.ctx, made, identity, parents=(self, other))
+        return RDD(self.ctx, Once(made), identity, parents=(self, other))
 
     @in_engine(_typed.combine("glint_zip"))
     def zip(self, other: RDD) -> RDD:
@@ -390,7 +389,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
             a, b = self._blocks(100), other._blocks(100)
             return Dataset(a.rdd.call("glint_zip", b.rdd), "zip", a, b)
 
-        return RDD(self.ctx, made, identity, parents=(self, other))
+        return RDD(self.ctx, Once(made), identity, parents=(self, other))
 
     # ---- partitions
 
@@ -406,7 +405,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
             data = self._dataset()
             return Dataset(data.rdd.call("glint_coalesce", numPartitions), data.form, data)
 
-        return RDD(self.ctx, made, parents=(self,))
+        return RDD(self.ctx, Once(made), parents=(self,))
 
     def repartition(self, numPartitions: int) -> RDD:
         return self.coalesce(numPartitions, shuffle=True)
@@ -416,7 +415,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         def made() -> Dataset:
             return self._workers.shuffle(self._apply(scatter, "pairs"), count)
 
-        return RDD(self.ctx, made, lambda _, buckets: gather(buckets), partitioner, (self,))
+        return RDD(self.ctx, Once(made), lambda _, buckets: gather(buckets), partitioner, (self,))
 
     def _count(self, numPartitions: Optional[int]) -> int:
         """Of the partitions of a shuffle."""
@@ -571,7 +570,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
                            parts)
             return self._workers.shuffle(union, count)
 
-        return RDD(self.ctx, made, lambda _, buckets: _shuffle.gather_sides(buckets, sides),
+        return RDD(self.ctx, Once(made), lambda _, buckets: _shuffle.gather_sides(buckets, sides),
                    Partitioner(count, portable_hash), rdds)
 
     def _joined(self, other: RDD, numPartitions: Optional[int],
