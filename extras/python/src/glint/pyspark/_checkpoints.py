@@ -63,7 +63,8 @@ class Checkpoints:
         """After a job of this RDD: saves the nearest that it descends from and that are to be
         saved, or itself."""
         marked = self.ctx._to_checkpoint
-        waiting, passed, saved = [self], dict[int, Checkpoints](), False
+        waiting: list[Any] = [self]
+        passed, saved = dict[int, Checkpoints](), False
         while marked and waiting:
             rdd = waiting.pop()
             if rdd in marked:
