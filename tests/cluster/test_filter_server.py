@@ -306,6 +306,23 @@ class FilterServer(ClusterTest):
         self.assertEqual(self.ask(self.connect(), "PING"), b"+PONG\r\n")
         self.stop(again)
 
+    def test_socket_of_a_busy_server(self):
+        """It accepts no connection now, but it listens: its socket stays."""
+        with contextlib.ExitStack() as stack:
+            busy = stack.enter_context(socket.socket(socket.AF_UNIX))
+            busy.bind(self.socket)
+            busy.listen(0)
+            with self.assertRaises(BlockingIOError):
+                while True:
+                    client = stack.enter_context(socket.socket(socket.AF_UNIX))
+                    client.setblocking(False)
+                    client.connect(self.socket)
+            inode = os.stat(self.socket).st_ino
+            code, _, err = self.run_glint("filter", "serve", "filters", "--socket", self.socket)
+            self.assertEqual(code, 78, err)
+            self.assertIn("address already in use", err)
+            self.assertEqual(os.stat(self.socket).st_ino, inode)
+
     def test_password(self):
         secret = os.path.join(self.directory, "password")
         with open(secret, "w", encoding="ascii") as file:
