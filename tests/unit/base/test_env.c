@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,19 @@ Test(env, open_dir_own_rejects_symlink)
     cr_expect_eq(env->remove(env, dir, "inner", true), 0);
     cr_expect_eq(env->remove(env, dir, "moved", false), 0);
     env->close(env, dir);
+}
+
+/* As in a program that was started without standard input. */
+Test(env, list_in_a_process_without_standard_input)
+{
+    int n = 0;
+    make_file("one", "");
+    const int dir = env->open(env, ENV_CWD, ".", ENV_DIR);
+    cr_assert_gt(dir, 0);
+    close(0);
+    cr_expect(env->list(env, dir, count, &n) == 0 && n == 1);
+    cr_expect_lt(fcntl(0, F_GETFD), 0, "closed again");
+    cr_expect_eq(env->close(env, dir), 0);
 }
 
 Test(env, remove_tree_follows_no_symlink)
