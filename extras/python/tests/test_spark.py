@@ -127,6 +127,33 @@ with SparkContext("local[2]") as sc:
         self.assertEqual(five.union(five).getNumPartitions(), 10)
 
 
+    def test_long_lineages(self) -> None:
+        """Deeper than a pickle, or Python's stack, may be: functions in a row, and kept steps."""
+        numbers = self.sc.parallelize(range(3), 1)
+        for _ in range(400):
+            numbers = numbers.map(lambda n: n + 1)
+        self.assertEqual(numbers.collect(), [400, 401, 402])
+        kept = self.sc.parallelize(range(3), 1)
+        for _ in range(1500):
+            kept = kept.map(lambda n: n + 1).cache()
+        self.assertEqual(kept.getNumPartitions(), 1)
+        self.assertEqual(kept.toDebugString().count(b"\n"), 1500)
+
+    def test_cached_steps(self) -> None:
+        """Each action computes the last one only."""
+        made = self.sc.accumulator(0)
+        kept = self.sc.parallelize(range(3), 1)
+
+        def step(number: int) -> int:
+            made.add(1)
+            return number + 1
+        for _ in range(10):
+            kept = kept.map(step).cache()
+            self.assertEqual(kept.count(), 3)
+        self.assertEqual(made.value, 30)
+        self.assertEqual(kept.collect(), [10, 11, 12])
+
+
 class Keys(WithContext):
     def counts(self, keys: list[Any]) -> list[int]:
         pairs = self.sc.parallelize(keys, 3).map(lambda k: (k, 1))

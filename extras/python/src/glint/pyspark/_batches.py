@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from .. import _column_values
 from .._blocks import Batch, batches_of, stream_of
-from ._data import Dataset, Once
+from ._data import Dataset, Once, compose
 from ._saving import open_parts
-from .rdd import RDD, Function, compose
+from .rdd import RDD, Function
 
 if TYPE_CHECKING:
     from .context import SparkContext
@@ -37,10 +37,10 @@ class BatchRDD(RDD):
         if ctx._workers.shipping is not None:
             ctx._workers.shipping.columns = True
 
-    def _dataset(self) -> Dataset:
+    def _make(self) -> None:
         if self._made is None and self._function is not None:
             self._keep(self.ctx._workers.apply(self._source(), self._function, "batches"))
-        return super()._dataset()
+        super()._make()
 
     def _then(self, function: Function, preserves: bool = False) -> RDD:
         return RDD._then(self, compose(_elements, function))

@@ -50,9 +50,26 @@ class Dataset:
         self.origin = origin or f"records of {form}"
 
     def lineage(self) -> Iterator[Dataset]:
-        yield self
-        for parent in self.parents:
-            yield from parent.lineage()
+        waiting = [self]
+        while waiting:
+            data = waiting.pop()
+            yield data
+            waiting.extend(reversed(data.parents))
+
+
+def compose(first: Optional[Function], then: Function) -> Function:
+    """In a row, not within each other: a pickle of functions has a limited depth."""
+    if first is None:
+        return then
+    functions: tuple[Function, ...] = (*getattr(first, "functions", (first,)), then)
+
+    def composed(split: int, items: Iterator[Any]) -> Iterable[Any]:
+        for function in functions:
+            items = iter(function(split, items))
+        return items
+
+    composed.functions = functions  # type: ignore[attr-defined]
+    return composed
 
 
 class Once:

@@ -32,7 +32,7 @@ from .._shuffle import portable_hash, same
 from . import _typed
 from ._checkpoints import Checkpoints
 from ._column_methods import ColumnMethods
-from ._data import Dataset, Once, Workers, identity
+from ._data import Dataset, Once, Workers, compose, identity
 from ._numbers import NumberMethods
 from ._pipe import lines_of
 from ._sampling import (RangeSampler, Sampler, StratifiedSampler, bounds_of_ranges, sample_fraction,
@@ -86,13 +86,6 @@ def _partitions_of_union(rdds: Sequence[RDD]) -> int:
     return counts[0] if alike and len(set(counts)) == 1 else sum(counts)
 
 
-def compose(first: Optional[Function], then: Function) -> Function:
-    if first is None:
-        return then
-    before = first
-    return lambda split, items: then(split, iter(before(split, items)))
-
-
 class RDD(Checkpoints, ColumnMethods, NumberMethods):
     """Elements of any type of Python, in partitions. What glint.Context makes has records of types
     that the engine knows: str, bytes, int or float, or pairs of them; the engine computes methods
@@ -144,13 +137,24 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return workers
 
     def _dataset(self) -> Dataset:
+        waiting = [self]  # recursion would be as deep as the lineage
+        while (above := waiting[-1]._kept_above()) is not None and above._made is None:
+            waiting.append(above)
+        while waiting:
+            waiting.pop()._make()
+        assert self._made is not None
+        return self._made
+
+    def _kept_above(self) -> Optional[RDD]:
+        above = getattr(self._source, "__self__", None)
+        return above if isinstance(above, RDD) else None
+
+    def _make(self) -> None:
         if self._made is None:
             data = self._source()
             if self._function is not None:
                 data = self._workers.apply(data, self._function)
             self._keep(data)
-        assert self._made is not None
-        return self._made
 
     def _keep(self, data: Dataset) -> None:
         self._made = data
