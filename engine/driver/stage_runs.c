@@ -519,6 +519,8 @@ static void drop_oldest_stage_metrics(struct job_metrics *m)
 static bool add_stage_metrics(struct job_metrics *m, uint32_t number, const char *name,
                               uint32_t tasks)
 {
+    for (uint32_t i = m->stage_count; i-- > 0 && m->stages[i].number >= number;)
+        if (m->stages[i].number == number) return true; /* it failed, and runs again */
     if (!array_reserve(&m->stages, &m->stage_capacity, m->stage_count + 1, sizeof *m->stages))
         return false;
     char *copy = mem_strdup(name);

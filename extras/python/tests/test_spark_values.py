@@ -110,6 +110,21 @@ class Shuffles(WithContext):
             self.assertEqual(shuffled.filter(lambda _: True).union(texts).count(), 2 * elements[0])
             self.assertEqual(computed.value, read)
 
+    def test_after_a_job_that_failed_in_it(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "now")
+
+            def pair(x: int) -> tuple[int, int]:
+                os.stat(path)
+                return x % 2, x
+
+            sums = self.sc.parallelize(range(4), 2).map(pair).reduceByKey(operator.add)
+            for _ in range(2):
+                with self.assertRaisesRegex(PythonException, "FileNotFoundError"):
+                    sums.count()
+            os.mkdir(path)
+            self.assertEqual(sorted(sums.collect()), [(0, 2), (1, 4)])
+
     def test_functions_see_what_they_refer_to(self) -> None:
         """As it is when an RDD is first computed."""
         some = [1]
