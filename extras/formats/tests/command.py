@@ -41,6 +41,20 @@ class Command(unittest.TestCase):
             found += [os.path.join(directory, file) for file in files if file.startswith("part-")]
         return sorted(found)
 
+    def output(self, name):
+        """The bytes of all parts, in order."""
+        data = b""
+        for part in self.parts(name):
+            with open(part, "rb") as file:
+                data += file.read()
+        return data
+
+    def lines(self, *arguments):
+        """What a job saves as text."""
+        form = [] if arguments[0] == "count-keys" else ["--output-format", "tsv"]
+        self.run_glint(arguments[0], *form, *arguments[1:], self.path("out"))
+        return self.output("out").decode(errors="surrogateescape").splitlines()
+
     def table(self, name):
         """The rows of all parts, in order."""
         return pyarrow.concat_tables(pyarrow.parquet.ParquetFile(part).read()

@@ -76,15 +76,6 @@ class Avro(Command):
             fastavro.writer(file, schema or SCHEMA, rows, **options)
         return self.path(name)
 
-    def lines(self, *arguments):
-        form = [] if arguments[0] == "count-keys" else ["--output-format", "tsv"]
-        self.run_glint(arguments[0], *form, *arguments[1:], self.path("out"))
-        text = b""
-        for part in self.parts("out"):
-            with open(part, "rb") as file:
-                text += file.read()
-        return text.decode(errors="surrogateescape").splitlines()
-
     def test_values_have_their_texts(self):
         path = self.write("a.avro", [row(1)])
         self.assertEqual(self.lines("select", "--columns",

@@ -8,8 +8,6 @@ import os
 import random
 import re
 import subprocess
-import tempfile
-import unittest
 
 import duckdb
 import fastparquet
@@ -17,7 +15,8 @@ import polars
 import pyarrow
 import pyarrow.parquet
 
-GLINT = os.path.join(os.path.dirname(os.environ["GLINT_FORMATS"]), "..", "glint")
+from command import GLINT, Command
+
 ROWS, GROUP = 6000, 500
 # Never true for a row group alone, so that all are read: what is calculated might fail.
 READ_ALL = "(1 + 1 = 2) AND "
@@ -112,15 +111,10 @@ def condition(chance, table, depth=2):
     return f" {sign} ".join(sides if chance.random() < 0.9 else sides[::-1])
 
 
-class Pruning(unittest.TestCase):
+class Pruning(Command):
     def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        self.directory = directory.name
+        super().setUp()
         self.skipped = self.compared = 0
-
-    def path(self, name):
-        return os.path.join(self.directory, name)
 
     def rows(self, name, where, *options):
         """Exit status, the rows, and how many row groups were not read."""
@@ -131,13 +125,8 @@ class Pruning(unittest.TestCase):
                              env=os.environ | {"HOME": self.directory})
         if run.returncode != 0:
             return run.returncode, None, 0
-        data = b""
-        for part in sorted(os.listdir(self.path("out"))):
-            if part.startswith("part-"):
-                with open(os.path.join(self.path("out"), part), "rb") as file:
-                    data += file.read()
         skipped = re.search(r"row groups skipped +([0-9]+)", run.stdout)
-        return 0, data, int(skipped.group(1)) if skipped else 0
+        return 0, self.output("out"), int(skipped.group(1)) if skipped else 0
 
     def compare(self, name, where):
         for options in (), ("--bad-rows", "skip", "--max-bad-rows", "1000000"):

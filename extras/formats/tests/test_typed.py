@@ -60,11 +60,7 @@ class Typed(command.Command):
 
     def numbers_of_text(self, *job):
         self.run_glint(*job, "--output-format", "jsonl", self.path("in"), self.path("text"))
-        found = []
-        for part in self.parts("text"):
-            with open(part, encoding="utf-8") as file:
-                found += [json.loads(line)["n"] for line in file]
-        return found
+        return [json.loads(line)["n"] for line in self.output("text").splitlines()]
 
     def check_orders(self, name, kind, ranks):
         """ranks: of each row in the column's order; None: it is null."""
@@ -202,11 +198,7 @@ class Typed(command.Command):
                       ("--master", "local[1]", "--memory", "16M")):
             self.run_glint(*shape, "--split-size", "20K", "--partitions", "5", "sort",
                            "--by", "u32,n:r", self.path("in"), self.path("out"))
-            data = b""
-            for part in self.parts("out"):
-                with open(part, "rb") as file:
-                    data += file.read()
-            found.add(data)
+            found.add(self.output("out"))
         self.assertEqual(len(found), 1)
 
 
