@@ -8,7 +8,6 @@
 #include "engine/input/column_reader.h"
 #include "engine/input/columns_block.h"
 #include "engine/input/csv.h"
-#include "engine/input/split.h"
 #include "engine/records/pack.h"
 #include "ops/column_source.h"
 #include "ops/ops.h"

@@ -4,7 +4,6 @@
 #include "engine/base/cell.h"
 #include "engine/input/column_reader.h"
 #include "engine/input/csv.h"
-#include "engine/input/split.h"
 #include "engine/records/pack.h"
 #include "ops/column_source.h"
 #include "ops/ops.h"
@@ -391,21 +390,6 @@ static const struct cells_column *append_row_key(struct column_cells_state *s, i
     return bad;
 }
 
-/* Reports a value that rows of text cannot hold. Returns 0 if the row is left out, or a code. */
-static int report_unusable_key(struct column_cells_state *s, const struct cells_column *c,
-                               uint64_t row)
-{
-    const struct split_piece *piece = column_reader_piece(&s->reader);
-    const struct glint_slice text = {s->cells.data, 0};
-    const struct glint_column place = {.base = s->cells.data, .size = 1};
-    column_origin_set(&s->origin, piece, s->reader.first_row + row, &place, 1);
-    s->task->origin = &s->origin.origin;
-    const int r = glint_bad_value(s->task, text, "the byte 0x1f, or 0x1d alone, in a value",
-                                  piece->layout->columns[c->column].name, text);
-    s->task->origin = NULL;
-    return r;
-}
-
 /* Builds keys of any columns, and the cells of their rows. Returns the row after the last one that
  * was looked at, or a code. */
 static int64_t build_keys_and_cells(struct column_cells_state *s, int64_t from, uint32_t count,
@@ -421,7 +405,8 @@ static int64_t build_keys_and_cells(struct column_cells_state *s, int64_t from, 
         if (no_memory || !buffer_reserve(&s->cells, 1)) return error_no_memory(&s->task->error);
         if (bad != NULL) {
             s->keys.size = key;
-            const int r = report_unusable_key(s, bad, (uint64_t)row);
+            const int r =
+                column_report_bad_value(&s->origin, s->task, &s->reader, bad->column, row);
             if (r != 0) return r;
             continue;
         }

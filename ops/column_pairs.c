@@ -1,13 +1,11 @@
 /* columnPairs: two columns of files of columns as pairs. Numbers and bytes of arrays are borrowed
  * where their layout is that of a batch; else they are copied, a batch at a time. */
 #include "engine/input/column_reader.h"
-#include "engine/input/split.h"
 #include "engine/records/pack.h"
 #include "ops/column_source.h"
 #include "ops/ops.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <string.h>
 
 struct pair_column {

@@ -3,7 +3,6 @@
 #include "engine/input/arrow_builder.h"
 #include "engine/input/column_reader.h"
 #include "engine/input/csv.h"
-#include "engine/input/split.h"
 #include "engine/input/typed_row.h"
 #include "engine/records/bytes.h"
 #include "engine/records/task.h"
@@ -29,6 +28,20 @@ void column_origin_set(struct column_origin *o, const struct split_piece *piece,
                                       .row_start = column->start,
                                       .row_offset = o->numbers,
                                       .piece = piece};
+}
+
+int column_report_bad_value(struct column_origin *o, struct glint_task *task,
+                            const struct column_reader *reader, uint32_t column, int64_t row)
+{
+    const struct split_piece *piece = column_reader_piece(reader);
+    const struct glint_slice text = {(const uint8_t *)"", 0};
+    const struct glint_column place = {.base = text.data, .size = 1};
+    column_origin_set(o, piece, reader->first_row + (uint64_t)row, &place, 1);
+    task->origin = &o->origin;
+    const int r = glint_bad_value(task, text, "the byte 0x1f, or 0x1d alone, in a value",
+                                  piece->layout->columns[column].name, text);
+    task->origin = NULL;
+    return r;
 }
 
 /* Where the values of a column come from, in the array that is read. */
@@ -209,20 +222,6 @@ static int append_row_value(struct row_writer *w, const struct value_source *v, 
     return 0;
 }
 
-/* Reports a value that rows cannot hold. Returns 0 if the row is left out, or a code. */
-static int report_bad_value(struct row_writer *w, uint32_t column, uint64_t row)
-{
-    const struct split_piece *piece = column_reader_piece(&w->reader);
-    struct glint_slice text = {w->bytes.data, 0};
-    struct glint_column place = {.base = w->bytes.data, .size = 1};
-    column_origin_set(&w->origin, piece, row, &place, 1);
-    w->task->origin = &w->origin.origin;
-    const int r = glint_bad_value(w->task, text, "the byte 0x1f, or 0x1d alone, in a value",
-                                  piece->layout->columns[column].name, text);
-    w->task->origin = NULL;
-    return r;
-}
-
 /* ---- Typed rows */
 
 /* A NaN is written as its text is read: one bit pattern. */
@@ -300,7 +299,7 @@ static int append_typed_row(struct row_writer *w, int64_t row)
         memcpy(w->bytes.data + from + c->at, &end, sizeof end);
     }
     if (r > 0) {
-        r = report_bad_value(w, w->sources[i - 1].column, w->reader.first_row + (uint64_t)row);
+        r = column_report_bad_value(&w->origin, w->task, &w->reader, w->sources[i - 1].column, row);
         w->bytes.size = from;
         return r;
     }
@@ -456,7 +455,7 @@ static int append_row(struct row_writer *w, const struct row_layout *layout, int
         if (next == layout->count || w->sources[next].field != field) continue;
         int r = append_row_value(w, &w->sources[next++], row);
         if (r > 0) {
-            r = report_bad_value(w, next - 1, w->reader.first_row + (uint64_t)row);
+            r = column_report_bad_value(&w->origin, w->task, &w->reader, next - 1, row);
             w->bytes.size = from;
             return r;
         }

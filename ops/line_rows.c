@@ -5,7 +5,6 @@
 #include "engine/input/column_map.h"
 #include "engine/input/csv.h"
 #include "engine/input/json_line.h"
-#include "engine/input/split.h"
 #include "engine/records/task.h"
 
 #include <assert.h>

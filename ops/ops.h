@@ -121,9 +121,6 @@ extern const struct glint_function count_unless_negative, mean_i64, mean_f64, me
 
 /* ---- File sources (ops/text_source.c) */
 
-struct line_reader;
-struct input_list;
-struct packer;
 struct splits;
 /* Describes a source of files. */
 struct file_source {
@@ -237,8 +234,8 @@ enum flow save_finish(struct save *s);
  * action have in common, and for outputs in stores a NUL and an array of their uploads, in order
  * (remote_writer_pack). Returns 0 or NO_MEMORY. */
 int save_results(const struct save *outputs, uint32_t count, struct buffer *out);
-/* The same for one output. */
-int save_result(struct save *s, struct buffer *out);
+/* The same for one output: `state` is a struct save. */
+int save_result(void *state, struct buffer *out);
 /* Runs an action that saves text: adds the parameters that save_open reads: how the context writes
  * rows, or with `form` as GLINT_TSV or GLINT_JSON_LINES. Returns 0 or the context's code. */
 int save_text_run(struct action *a, const struct glint_column_form *form);
@@ -249,24 +246,23 @@ int save_as_text_file(struct glint_rdd *rdd, const char *path,
 int save_as_text_files(struct glint_rdd *rdd, const char *const *paths, uint32_t count,
                        const struct glint_column_form *form);
 
-struct unpacker;
 /* Reads the names and types of columns, `elements` in all. Returns 0 or a code. */
 int save_objects_unpack(struct glint_task *task, struct unpacker *u, uint64_t elements,
                         const struct save_objects **out);
-/* Appends the row as an object, without a line end. Returns 0 or a code; nothing of the row is left
- * then. */
 /* Fails the task with a value that its column of the output cannot have, or, without the name of a
  * column, with a row that has another number of fields. `others` are forms that keep such values.
  * Returns a code. */
 int save_fail_value(struct glint_task *task, struct glint_slice row, uint32_t column,
                     const char *name, const char *problem, const char *others);
+/* Appends the row as an object, without a line end. Returns 0 or a code; nothing of the row is left
+ * then. */
 int save_objects_append(struct glint_task *task, const struct save_objects *o,
                         struct glint_slice row, struct buffer *out);
 /* Writes the records of a batch as lines (ops/save_as_text_file.c). */
 bool save_write_lines(struct save *s, const struct glint_batch *batch);
 /* Closes the file and frees memory; removes the file, or aborts the upload, unless save_finish
- * succeeded. */
-void save_close(struct save *s);
+ * succeeded. `state` is a struct save. */
+void save_close(void *state);
 
 /* ---- Result rows (ops/result_rows.c): varint size, encoded key, varint size, encoded value. A
  * column of type NONE is omitted. */

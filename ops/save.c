@@ -246,13 +246,14 @@ int save_results(const struct save *outputs, uint32_t count, struct buffer *out)
     return ok ? 0 : error_no_memory(&outputs[0].task->error);
 }
 
-int save_result(struct save *s, struct buffer *out)
+int save_result(void *state, struct buffer *out)
 {
-    return save_results(s, 1, out);
+    return save_results(state, 1, out);
 }
 
-void save_close(struct save *s)
+void save_close(void *state)
 {
+    struct save *s = state;
     char path[PATH_MAX];
     if (s->file >= 0) s->task->env->close(s->task->env, s->file);
     if (s->dir != NULL && !remote_output_is(s->dir) && !s->finished && s->name[0] != '\0' &&

@@ -77,16 +77,6 @@ static enum flow save_msgpack_finish(void *state, struct glint_emitter *out)
     return save_finish(state);
 }
 
-static int save_msgpack_result(void *state, struct buffer *out)
-{
-    return save_result(state, out);
-}
-
-static void save_msgpack_close(void *state)
-{
-    save_close(state);
-}
-
 int glint_save_as_msgpack_file(struct glint_rdd *rdd, const char *path)
 {
     if (rdd == NULL) return rdd_null_error("saveAsMsgpackFile");
@@ -106,5 +96,5 @@ const struct op op_save_as_msgpack_file = {.name = "saveAsMsgpackFile",
                                            .open = save_msgpack_open,
                                            .push = save_msgpack_push,
                                            .finish = save_msgpack_finish,
-                                           .close = save_msgpack_close,
-                                           .result = save_msgpack_result};
+                                           .close = save_close,
+                                           .result = save_result};

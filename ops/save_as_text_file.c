@@ -176,21 +176,11 @@ static enum flow save_text_finish(void *state, struct glint_emitter *out)
     return save_finish(state);
 }
 
-static int save_text_result(void *state, struct buffer *out)
-{
-    return save_result(state, out);
-}
-
-static void save_text_close(void *state)
-{
-    save_close(state);
-}
-
 #define TEXT_OP(op_name, open_)                                                                    \
     {                                                                                              \
         .name = op_name, .kind = OP_ACTION, .state_size = sizeof(struct save), .open = open_,      \
-        .push = save_text_push, .finish = save_text_finish, .close = save_text_close,              \
-        .result = save_text_result                                                                 \
+        .push = save_text_push, .finish = save_text_finish, .close = save_close,                   \
+        .result = save_result                                                                      \
     }
 
 const struct op op_save_as_text_file = TEXT_OP("saveAsTextFile", save_text_open);

@@ -1,5 +1,4 @@
 /* textFile: lines of files, directories and globs. */
-#include "engine/input/input_source.h"
 #include "ops/ops.h"
 
 #include <assert.h>
