@@ -9,8 +9,6 @@
 #include "engine/cli/options.h"
 #include "engine/plan/context_config.h"
 
-struct op;
-
 /* One command, of one of three kinds. */
 struct cli_command {
     const char *name;
@@ -82,5 +80,12 @@ void help_print_jobs(const struct cli_program *program);
  * command must end with *status; no cli_line_fini is needed then. */
 bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *syntax, int argc,
                               char **argv, int *status);
+
+/* Finds the job that argv names, which may be anywhere among options; ignores argv[0]. *out_at: the
+ * job's index in argv. Returns NULL with *error set, or with code 0 if only --help was given. */
+const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,
+                                 char **argv, int *out_at, struct glint_error *error);
+/* Returns the rows for struct cli_syntax.common: job_keys and the options of a cluster. */
+const struct glint_job_option *settings_option_table(void);
 
 #endif

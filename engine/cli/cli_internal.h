@@ -20,21 +20,12 @@
 
 /* ---- Jobs on a command line, for submit, explain and stage. */
 
-/* Finds the job that argv names, which may be anywhere among options; ignores argv[0]. *out_at: the
- * job's index in argv. Returns NULL with *error set, or with code 0 if only --help was given. */
-const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,
-                                 char **argv, int *out_at, struct glint_error *error);
-
-struct stage_session;
 /* Runs the job that argv names as far as the session says, with the reports of `glint submit`.
  * Returns an exit status. */
 int job_run_staged(const struct cli_program *program, const char *command,
                    struct stage_session *stage, int argc, char **argv);
 
 /* ---- Reads the options that every job has into the settings of a context. */
-
-/* Returns the rows for struct cli_syntax.common: job_keys and the options of a cluster. */
-const struct glint_job_option *settings_option_table(void);
 
 enum graph_format { GRAPH_NONE, GRAPH_DOT, GRAPH_SVG };
 

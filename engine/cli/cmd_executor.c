@@ -17,7 +17,6 @@
 #include "engine/web/web_api.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

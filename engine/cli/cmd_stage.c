@@ -9,7 +9,6 @@
 #include "engine/input/split.h"
 #include "engine/records/pack.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>

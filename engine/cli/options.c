@@ -141,8 +141,9 @@ static uint32_t find_option_by_name_or_alias(const struct cli_syntax *s, const c
     return n;
 }
 
-void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
-                        const char *suggest)
+/* Sets the error for an unknown option; `suggest` may be NULL. */
+static void set_unknown_option(struct glint_error *error, const char *command, const char *option,
+                               const char *suggest)
 {
     char hint[128];
     if (strcmp(option, "--on") == 0)
@@ -154,7 +155,8 @@ void cli_unknown_option(struct glint_error *error, const char *command, const ch
     error_set(error, GLINT_E_UNKNOWN_OPTION, hint, "%s has no option %s", command, option);
 }
 
-void cli_offer_options(struct suggest *suggest, const struct glint_job_option *table)
+/* Offers the names of a table (may be NULL), except of hidden options. */
+static void offer_options(struct suggest *suggest, const struct glint_job_option *table)
 {
     for (; table != NULL && table->name != NULL; table++)
         if (table->help != NULL) suggest_add_candidate(suggest, table->name);
@@ -166,14 +168,16 @@ static bool set_unknown_option_error(const struct cli_syntax *s, const char *opt
 {
     struct suggest suggest;
     suggest_init(&suggest, option + strspn(option, "-"));
-    cli_offer_options(&suggest, s->own);
-    cli_offer_options(&suggest, s->common);
+    offer_options(&suggest, s->own);
+    offer_options(&suggest, s->common);
     suggest_add_candidate(&suggest, help_row.name);
-    cli_unknown_option(error, s->command, option, suggest.name);
+    set_unknown_option(error, s->command, option, suggest.name);
     return false;
 }
 
-bool cli_option_takes_next(const struct glint_job_option *option)
+/* True if the option's value may be the next word. A placeholder in brackets is of a value that may
+ * be left out, so it must follow after '='. */
+static bool option_takes_next(const struct glint_job_option *option)
 {
     return option->value != NULL && option->value[0] != '[';
 }
@@ -244,11 +248,11 @@ static bool parse_long_option(struct cli_line *line, const char *word, const cha
     const struct glint_job_option *row = cli_syntax_option(line->syntax, n);
     const bool takes_value = row->value != NULL;
     const char *before = line->values[n];
-    *out_used_next = cli_option_takes_next(row) && *end == '\0';
-    line->values[n] = !takes_value                 ? "true"
-                      : *end == '='                ? end + 1
-                      : cli_option_takes_next(row) ? next
-                                                   : "";
+    *out_used_next = option_takes_next(row) && *end == '\0';
+    line->values[n] = !takes_value             ? "true"
+                      : *end == '='            ? end + 1
+                      : option_takes_next(row) ? next
+                                               : "";
     line->given[line->given_count++] = (struct cli_given){n, line->values[n]};
     if (!takes_value && *end == '=')
         error_set(error, GLINT_E_USAGE, NULL, "%.*s takes no value", (int)size, word);
@@ -451,7 +455,7 @@ static void format_option_text(char *out, size_t capacity, const struct glint_jo
 static void print_option(const struct glint_job_option *row, const char *alias)
 {
     char text[512], letter[] = {'-', cli_option_letter(row), ',', '\0'};
-    const char *sign = row->value == NULL ? "" : cli_option_takes_next(row) ? "=" : "[=";
+    const char *sign = row->value == NULL ? "" : option_takes_next(row) ? "=" : "[=";
     int column = printf("  %3s --%s%s%s", letter[1] != '\0' ? letter : "", row->name, sign,
                         row->value == NULL ? "" : option_placeholder(row) + (sign[0] == '['));
     int gap = column < OPTION_COLUMN ? OPTION_COLUMN - column : 3;
@@ -550,7 +554,7 @@ static void print_completion_line(const char *name, const char *value, const cha
 static void print_one_option(const struct cli_syntax *s, const struct glint_job_option *row)
 {
     const char *alias = cli_option_alias(s, row);
-    const char *value = cli_option_takes_next(row) ? row->value : "";
+    const char *value = option_takes_next(row) ? row->value : "";
     switch (help_format) {
     case HELP_TEXT: print_option(row, alias); break;
     case HELP_MAN: man_option(row, alias); break;
@@ -714,4 +718,88 @@ bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *sy
     *status = parsed ? cli_flush_stdout(0) : cli_fail(&error);
     cli_line_fini(line);
     return false;
+}
+
+/* ---- Finds the job's name on the command line. Before the job is known, it is unknown whether a
+ * word is the value of an option: "--ratio 0.5" is an option and its value only for a job with that
+ * option. So options before the name are looked up in the tables of all jobs; the line is then
+ * parsed again with the job's own table. */
+
+static const struct glint_job_option *find_option_of_any_job(const struct cli_program *program,
+                                                             const char *name, size_t size)
+{
+    const struct glint_job_option *row = cli_option_find(settings_option_table(), name, size);
+    for (uint32_t i = 0; row == NULL && program->jobs[i] != NULL; i++)
+        row = cli_option_find(program->jobs[i]->options, name, size);
+    return row;
+}
+
+static void report_unknown_job_option(const struct cli_program *program, const char *command,
+                                      const char *name, size_t size, struct glint_error *error)
+{
+    char option[128 + 2];
+    text_format(option, sizeof option, "--%.*s", (int)size, name);
+    struct suggest suggest;
+    suggest_init(&suggest, option + 2);
+    offer_options(&suggest, settings_option_table());
+    for (uint32_t i = 0; program->jobs[i] != NULL; i++)
+        offer_options(&suggest, program->jobs[i]->options);
+    set_unknown_option(error, command, option, suggest.name);
+}
+
+static const struct glint_job *find_job_by_name(const struct cli_program *program,
+                                                const char *command, const char *name,
+                                                struct glint_error *error)
+{
+    struct suggest suggest;
+    suggest_init(&suggest, name);
+    for (uint32_t i = 0; program->jobs[i] != NULL; i++) {
+        if (strcmp(program->jobs[i]->name, name) == 0) return program->jobs[i];
+        suggest_add_candidate(&suggest, program->jobs[i]->name);
+    }
+    char hint[128];
+    if (suggest.name != NULL)
+        snprintf(hint, sizeof hint, "did you mean %s?  all jobs: %s --help", suggest.name, command);
+    else
+        snprintf(hint, sizeof hint, "all jobs: %s --help", command);
+    error_set(error, GLINT_E_UNKNOWN_JOB, hint, "unknown job %s", name);
+    return NULL;
+}
+
+/* Returns true if the option's value is the next argument; false with *error set if no job has it.
+ */
+static bool option_takes_next_word(const struct cli_program *program, const char *command,
+                                   const char *word, struct glint_error *error)
+{
+    assert(word[0] == '-' && word[1] == '-');
+    const char *name = word + 2, *end = strchrnul(word, '=');
+    size_t size = (size_t)(end - name);
+    if (size == 4 && memcmp(name, "help", 4) == 0) return false;
+    const struct glint_job_option *row = find_option_of_any_job(program, name, size);
+    if (row == NULL) report_unknown_job_option(program, command, name, size, error);
+    return row != NULL && option_takes_next(row) && *end == '\0';
+}
+
+const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,
+                                 char **argv, int *out_at, struct glint_error *error)
+{
+    bool help = false;
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        bool ended = strcmp(word, "--") == 0;
+        /* After "--" the next argument is the job, even if it starts with a dash. */
+        if (ended && ++i == argc) break;
+        if (ended || word[0] != '-') {
+            *out_at = i;
+            return find_job_by_name(program, command, argv[i], error);
+        }
+        help = help || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+        if (word[1] == '-' && option_takes_next_word(program, command, word, error)) i++;
+        if (error->code != GLINT_OK) return NULL;
+    }
+    if (help) return NULL;
+    char hint[128];
+    snprintf(hint, sizeof hint, "usage: %s JOB ARGUMENTS... [OPTION...]", command);
+    error_set(error, GLINT_E_USAGE, hint, "the job's name is missing");
+    return NULL;
 }

@@ -84,19 +84,10 @@ bool cli_line_flag(const struct cli_line *line, const char *name);
 /* Returns the row with this name, of `size` bytes, in a table (may be NULL); NULL: none. */
 const struct glint_job_option *cli_option_find(const struct glint_job_option *table,
                                                const char *name, size_t size);
-struct suggest;
-/* Offers the names of a table (may be NULL), except of hidden options. */
-void cli_offer_options(struct suggest *suggest, const struct glint_job_option *table);
 /* --json, for commands without other options of their own. */
 extern const struct glint_job_option cli_json_option[];
-/* True if the option's value may be the next word. A placeholder in brackets is of a value that may
- * be left out, so it must follow after '='. */
-bool cli_option_takes_next(const struct glint_job_option *option);
 /* Whether `word` is in a list "text|int"; *out is then its index. */
 bool cli_choice_find(const char *list, const char *word, uint64_t *out);
-/* Sets the error for an unknown option; `suggest` may be NULL. */
-void cli_unknown_option(struct glint_error *error, const char *command, const char *option,
-                        const char *suggest);
 
 /* ---- "Did you mean": finds the name most similar to a misspelt one. Pure. */
 

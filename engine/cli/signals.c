@@ -6,7 +6,6 @@
 #include "engine/base/crash.h"
 #include "engine/base/log.h"
 #include "engine/base/spawn.h"
-#include "engine/plan/context_config.h"
 
 #include <assert.h>
 #include <errno.h>
