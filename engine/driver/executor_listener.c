@@ -8,10 +8,8 @@
  */
 #include "engine/base/text.h"
 #include "engine/driver/cluster_transport_internal.h"
-#include "engine/plan/context.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <string.h>
 
 struct driver_listener {

@@ -3,7 +3,6 @@
 #include "engine/driver/stage_session.h"
 
 #include "engine/driver/driver_internal.h"
-#include "engine/input/input.h"
 #include "engine/records/bytes.h"
 #include "engine/records/pack.h"
 

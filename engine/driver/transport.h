@@ -5,9 +5,6 @@
 #include "engine/plan/context.h"
 #include "engine/transfer/message.h"
 
-struct driver;
-struct cluster;
-
 /* What an executor's heartbeats say. */
 struct executor_health {
     uint64_t received_ns;  /* when the last one arrived */

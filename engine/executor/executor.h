@@ -15,7 +15,6 @@
 #include "engine/transfer/message.h"
 
 struct executor;
-struct store;
 
 struct executor_config {
     uint32_t slots;

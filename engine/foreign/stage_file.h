@@ -75,7 +75,6 @@ struct stage_file_head {
 int stage_file_write(struct env *env, const char *path, const struct stage_file_head *head,
                      struct glint_slice action, struct glint_error *error);
 /* Appends one stage to an array that the caller has started. */
-struct packer;
 void stage_file_pack_stage(struct packer *p, const struct packed_stage *stage);
 /* Reads and checks a file. Returns 0, or STAGE_FILE (not such a file, damaged, of another build),
  * INPUT_*, NO_MEMORY. */

@@ -5,7 +5,6 @@
 #include "engine/base/text.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

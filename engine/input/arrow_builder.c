@@ -8,7 +8,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool can_build_nested(const struct arrow_field *f)

@@ -10,7 +10,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdatomic.h>
 #include <string.h>
 

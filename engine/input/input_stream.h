@@ -9,7 +9,6 @@
 
 /* Sends the requests for the small objects of a split, or for the first bytes of all its objects,
  * before they are read: a server takes its time to answer each. One thread. */
-struct remote_reader;
 struct remote_session;
 
 /* Zeros, and `split`, which is borrowed, are one without requests. */
@@ -23,8 +22,6 @@ struct input_ahead {
 
 /* Zeros are fine. */
 void input_ahead_close(struct input_ahead *a);
-
-struct glint_task;
 
 struct input_stream {
     struct env *env;

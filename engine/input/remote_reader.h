@@ -31,7 +31,6 @@ bool hdfs_status_read(const json_t *status, struct listed_object *out);
 bool hdfs_status_parse(const uint8_t *text, uint64_t size, struct listed_object *out);
 
 struct remote_reader;
-struct remote_session; /* a group: remote_transfer.h */
 
 /* `url` and `name` (as messages show it) are borrowed until destroy. Reads end with INTERRUPTED
  * when the descriptor `cancelled` is readable; 0: none. Returns NULL when out of memory. */

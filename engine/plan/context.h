@@ -16,10 +16,6 @@
 
 #include <pthread.h>
 
-struct input_list;
-struct saved_output;
-struct packer;
-
 /* A set of distinct sources that have bytes to read, sorted by id. Immutable once made. Shared
  * between RDDs, each of which holds a reference. */
 struct source_set {

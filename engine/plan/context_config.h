@@ -6,8 +6,6 @@
 #include "engine/glint.h"
 
 struct cluster;
-struct env;
-struct glint_field;
 struct event_sink;
 struct op;
 struct plan_stage;

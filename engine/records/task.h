@@ -57,9 +57,7 @@ struct task_counters {
     int64_t values[COUNTERS_MAX];
 };
 
-struct args_value;
 struct task_accumulators;
-struct pipe_semaphore;
 struct run_source;
 struct shuffle_spec;
 struct stage_plan;

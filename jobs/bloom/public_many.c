@@ -3,7 +3,6 @@
  * this, such as the last ones of a column, are processed one by one. */
 #include "jobs/bloom/public.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { PIECE_ROWS = 1024, VIEW_BYTES = 16, VIEW_INLINE_MAX = 12 };

@@ -6,7 +6,6 @@
 #include "jobs/commands/output_file.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 

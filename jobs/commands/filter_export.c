@@ -10,7 +10,6 @@
 #include "jobs/commands/filter_parts.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 
 #include "engine/base/text.h"
 #include "engine/input/input_stream.h"
-#include "engine/input/split.h"
 #include "engine/limits.h"
 #include "engine/records/pack.h"
 

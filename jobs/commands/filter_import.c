@@ -6,7 +6,6 @@
 #include "engine/base/text.h"
 #include "engine/cli/options.h"
 #include "engine/cli/signals.h"
-#include "engine/input/input.h"
 #include "engine/records/pack.h"
 #include "jobs/bloom/formats.h"
 #include "jobs/commands/atomic_output.h"

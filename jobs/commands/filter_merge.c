@@ -4,7 +4,6 @@
  * depend on the order, and the result is sorted by key: so it is the same bytes for any order of
  * the paths. */
 #include "engine/base/env.h"
-#include "engine/base/text.h"
 #include "engine/cli/options.h"
 #include "engine/cli/signals.h"
 #include "engine/records/pack.h"

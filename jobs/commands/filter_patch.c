@@ -9,7 +9,6 @@
 #include "jobs/commands/filter_delta.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 

@@ -1,6 +1,5 @@
 /* The arguments by which a plan passes the choice of columns to tasks. */
 #include "engine/base/text.h"
-#include "engine/batch.h"
 #include "jobs/rows/columns.h"
 #include "jobs/rows/fields_kernel.h"
 #include "jobs/rows/fields_quotes.h"

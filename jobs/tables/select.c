@@ -4,7 +4,6 @@
  *
  * An item that is only a column passes its bytes unchanged; the others are expressions. */
 #include "engine/base/text.h"
-#include "engine/batch.h"
 #include "jobs/rows/arithmetic.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/rows/where.h"
