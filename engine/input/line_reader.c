@@ -576,9 +576,10 @@ static int read_line(struct input_stream *s, uint64_t size_max, struct buffer *o
         if (!buffer_reserve(out, want)) return error_no_memory(s->error);
         const int64_t n = input_stream_read(s, out->data + out->size, want);
         if (n < 0) return (int)n;
-        *out_found |= n > 0;
         out->size += (uint64_t)n;
+        if (out->size < BYTE_ORDER_MARK_BYTES && !s->ended) continue;
         if (scanned == 0) cut_byte_order_mark(out);
+        *out_found |= out->size > 0;
         if (cut_empty_lines(out) > 0) {
             if (s->piece->header) return set_empty_header(s->error, s->piece->path);
             scanned = 0;

@@ -392,11 +392,11 @@ static bool cut_name_marks(struct glint_slice *item)
 {
     static const char mark[] = "name=";
     const uint64_t size = sizeof mark - 1;
-    if (item->size > size && memcmp(item->data, mark, size) == 0) {
+    if (item->size >= size && memcmp(item->data, mark, size) == 0) {
         *item = (struct glint_slice){item->data + size, item->size - size};
         return true;
     }
-    if (item->size < 3 || item->data[0] != '"' || item->data[item->size - 1] != '"') return false;
+    if (item->size < 2 || item->data[0] != '"' || item->data[item->size - 1] != '"') return false;
     *item = (struct glint_slice){item->data + 1, item->size - 2};
     return true;
 }

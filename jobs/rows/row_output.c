@@ -451,7 +451,8 @@ static int choose_format(struct glint *g, struct glint_rdd *source,
                        csv    ? "add --header"
                        : json ? "use jsonl, or choose columns with select"
                               : "add --csv --header, and --delimiter if it is not a comma",
-                       "--output-format %s needs the names of columns", format);
+                       "--output-format %s needs %s", format,
+                       csv || json ? "the names of columns" : "rows of CSV with a header");
 }
 
 int column_type_scale(const char *type, bool *out_wide)

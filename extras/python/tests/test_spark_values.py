@@ -63,6 +63,7 @@ class Checkpoints(unittest.TestCase):
 
     def test_jobs_of_all_kinds(self) -> None:
         for job in (lambda r: r.count(), lambda r: r.take(1), lambda r: r.foreach(str),
+                    lambda r: list(r.toLocalIterator()),
                     lambda r: r.map(str).sortBy(len), lambda r: r.zipWithIndex(),
                     lambda r: r.union(r).cartesian(r).count(), lambda r: r.repartition(2).sum(),
                     lambda r: r.map(str).saveAsTextFile(os.path.join(self.directory, "text"))):

@@ -156,7 +156,7 @@ Test(columns, csv_becomes_a_file_of_columns)
     cr_assert_eq(RUN("sort", "--by", "id", "--output-format", "csv", "out", "csv"), 0);
     expect_output("csv", "1,\"a,b\"\n2,\\N\n");
     expect_failure(RUN("sort", "--output-format", "parquet", "a.csv", "no"), GLINT_E_USAGE,
-                   "needs the names of columns");
+                   "needs rows of CSV with a header");
     expect_failure(RUN("sort", "--output-format", "csv", "a.csv", "no"), GLINT_E_USAGE,
                    "needs rows of CSV");
 }

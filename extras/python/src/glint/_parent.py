@@ -27,7 +27,10 @@ def receive(control: socket.socket, size: int) -> bytes:
     """All of it; the engine has ended if that is not possible."""
     data = b""
     while len(data) < size:
-        some = control.recv(size - len(data))
+        try:
+            some = control.recv(size - len(data))
+        except ConnectionResetError:
+            some = b""
         if not some:
             os._exit(0)
         data += some
@@ -36,7 +39,10 @@ def receive(control: socket.socket, size: int) -> bytes:
 
 def receive_kind(control: socket.socket) -> tuple[bytes, list[int]]:
     """The first byte of a request, and the files that come with it."""
-    kind, extra, _, _ = control.recvmsg(1, socket.CMSG_SPACE(DESCRIPTORS.size))
+    try:
+        kind, extra, _, _ = control.recvmsg(1, socket.CMSG_SPACE(DESCRIPTORS.size))
+    except ConnectionResetError:  # the engine has ended, with an answer that it did not read
+        return b"", []
     for level, what, data in extra:
         if level == socket.SOL_SOCKET and what == socket.SCM_RIGHTS:
             return kind, list(DESCRIPTORS.unpack(data))

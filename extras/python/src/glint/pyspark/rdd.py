@@ -14,7 +14,7 @@ import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import islice
+from itertools import chain, islice
 from types import GenericAlias
 from typing import Any, Optional, Union
 
@@ -631,7 +631,11 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
 
     @in_engine(_typed.iterate)
     def toLocalIterator(self, prefetchPartitions: bool = False) -> Iterator[Any]:
-        return self._workers.iterate(self._blocks())
+        return chain(self._workers.iterate(self._blocks()), self._checkpoint_at_end())
+
+    def _checkpoint_at_end(self) -> Iterator[Any]:
+        self._checkpoint_lineage()
+        yield from ()
 
     def foreach(self, f: Callable[[Any], None]) -> None:
         def each(_: int, items: Iterator[Any]) -> Iterator[Any]:
