@@ -210,6 +210,9 @@ class Process(RegistrationTest):
         server = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(server.close)
         driver = self.request(driver_port=server.getsockname()[1])
+        server.settimeout(TIMEOUT_S)
+        dialled, _ = server.accept()  # with a directory that says whose it is
+        self.addCleanup(dialled.close)
         os.kill(until(self.e1.children, "it runs")[0], signal.SIGKILL)
         exited = self.exited(driver)
         self.assertEqual((exited["wait_status"], exited["code"]), (signal.SIGKILL, 0))
