@@ -3,7 +3,7 @@
 # https://docs.unidata.ucar.edu/netcdf-c/current/attribute_conventions.html (_FillValue, valid_range) and netCDF4's createVariable (fill_value=False: the
 # variable is not filled).
 # Guess: without _FillValue a written value is a value; at least with fill_value=False, with a valid_min that allows it, and for bytes of 0 to 255.
-# Behaviour: netCDF4 masks the library's fill value of the type wherever it stands: 255 of uint8, -127 of int8, -32767 of int16, 65535 of uint16. With
+# Behaviour: netCDF4 masks the library's fill value of the type wherever it is: 255 of uint8, -127 of int8, -32767 of int16, 65535 of uint16. With
 # fill_value=False 255 of uint8 is a value, and 65535 of uint16 is masked. For xarray all of them are values, and it ignores valid_range, which masks 200
 # of a valid 0 to 100 for netCDF4: counts and means of one file are two.
 set -euo pipefail
