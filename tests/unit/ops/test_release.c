@@ -39,7 +39,21 @@ static const struct glint_function left =
     GLINT_MAP("release.left", GLINT_PAIRS(GLINT_I64, GLINT_MSGPACK),
               GLINT_PAIRS(GLINT_SAME, GLINT_I64), left_each);
 
-static const struct glint_function *const functions[] = {&add, &left, NULL};
+/* Fails until the test says otherwise, between two actions. */
+static bool refuses = true;
+static int pair_each(struct glint_task *task, void *state, const struct glint_record *in,
+                     struct glint_emitter *out)
+{
+    (void)state;
+    const int64_t n = in->value.i64;
+    if (refuses) return glint_fail(task, GLINT_E_FUNCTION_FAILED, NULL, "it refuses");
+    glint_emit(out, &(struct glint_record){.key.i64 = n % 10, .value.i64 = n});
+    return 0;
+}
+static const struct glint_function pair_unless_refused = GLINT_MAP(
+    "release.pair", GLINT_ELEMENTS(GLINT_I64), GLINT_PAIRS(GLINT_I64, GLINT_I64), pair_each);
+
+static const struct glint_function *const functions[] = {&add, &left, &pair_unless_refused, NULL};
 static const struct glint_module module = {"release", functions};
 static const struct glint_module *const modules[] = {&ops_module, &test_reducers, &module, NULL};
 
@@ -188,6 +202,24 @@ Test(release, an_error_ends_its_action_only)
         cr_expect_eq(glint_clear_error(g), 0);
         cr_expect_eq(sum(kept), 4950);
     }
+    fixture_close(g, GLINT_OK);
+}
+
+/* The stage of the map tasks keeps its number, and has a time of its first run. */
+Test(release, a_shuffle_whose_stage_failed_runs_again)
+{
+    struct glint *g = open_context(2);
+    struct glint_rdd *sums = glint_reduce_by_key(
+        glint_map(glint_range(g, 0, 100, 1, 3), &pair_unless_refused, NULL), &GLINT_SUM_I64, NULL);
+    int64_t rows;
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(glint_count(sums, &rows), GLINT_E_FUNCTION_FAILED);
+        cr_expect_eq(glint_clear_error(g), 0);
+    }
+    refuses = false;
+    cr_expect_eq(glint_count(sums, &rows), 0, "%s", glint_error(g)->cause);
+    cr_expect_eq(rows, 10);
+    cr_expect_eq(sum(sums), 4950);
     fixture_close(g, GLINT_OK);
 }
 
