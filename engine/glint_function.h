@@ -362,17 +362,19 @@ int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_
 
 /* ---- Slices */
 
-/* As memchr, which most fields are too short for: they end in the first words of eight bytes. */
+/* As memchr, which most fields are too short for: they end in the first 16 or 32 bytes. */
 static inline const uint8_t *glint_find_byte(const uint8_t *at, uint8_t byte, uint64_t size)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    const uint64_t ones = UINT64_C(0x0101010101010101);
-    for (int i = 0; i < 4 && size >= 8; i++, at += 8, size -= 8) {
-        uint64_t word;
-        memcpy(&word, at, sizeof word);
-        word ^= ones * byte;
-        const uint64_t zeros = (word - ones) & ~word & ones << 7; /* the lowest one is right */
-        if (zeros != 0) return at + __builtin_ctzll(zeros) / 8;
+#ifdef __SSE2__ /* without its header, which every file would parse */
+    typedef char vector __attribute__((vector_size(16)));
+    for (int i = 0; i < 2 && size >= sizeof(vector); i++) {
+        vector bytes;
+        memcpy(&bytes, at, sizeof bytes);
+        const vector equal = (vector)(bytes == (char)byte);
+        const unsigned found = (unsigned)__builtin_ia32_pmovmskb128(equal);
+        if (found != 0) return at + __builtin_ctz(found);
+        at += sizeof bytes;
+        size -= sizeof bytes;
     }
 #endif
     return (const uint8_t *)memchr(at, byte, size);
