@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from cluster import GLINT, ClusterTest, free_port, until
+from cluster import GLINT, SLOWDOWN, ClusterTest, free_port, until
 
 MISTAKES = os.path.join(os.path.dirname(os.path.abspath(GLINT)), "tests", "mistakes")
 SANITIZED = os.environ.get("GLINT_SANITIZED")
@@ -264,7 +264,7 @@ class EndlessTasks(FaultyJobTest):
         self.assertRegex(stuck.err, r"E0701 task \d+ \(attempt \d\), in function mistake\.map was cancelled and "
                                     r"did not stop within")
         self.assertRegex(job.err, r"executor e[12] \S+ lost: task \d+ \(attempt \d\), in function mistake\.map was "
-                                  r"cancelled and did not stop within 9000 ms")
+                                  rf"cancelled and did not stop within {9000 * SLOWDOWN:.0f} ms")
 
 
 class DaemonPipe(FaultyJobTest):
