@@ -209,8 +209,8 @@ struct glint_rdd *glint_binary_records(struct glint *g, const char *paths, uint6
  * `partitions` partitions (0: 1). */
 struct glint_rdd *glint_range(struct glint *g, int64_t start, int64_t end, int64_t step,
                               uint32_t partitions);
-/* Distributes records of this process evenly over `partitions` partitions (0: 1). The records are
- * copied. The schema must not be (none, none). */
+/* Distributes records of this process evenly over `partitions` partitions (0: 1; no records: none).
+ * The records are copied. The schema must not be (none, none). */
 struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
                                     const struct glint_record *records, uint64_t count,
                                     uint32_t partitions);
@@ -376,6 +376,8 @@ struct glint_rdd *glint_values(struct glint_rdd *rdd);
 /* The partitions of `a`, then those of `b`; keeps duplicates. The schemas must be equal. If both
  * are partitioned alike and not grouped, partition p has the records of p of `a`, then of `b`. */
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
+/* The same of partition p, whatever partitioned them: both have equally many partitions. */
+struct glint_rdd *glint_union_partitions(struct glint_rdd *a, struct glint_rdd *b);
 /* Keeps each record with probability `fraction` (0 to 1). The choice depends only on (seed,
  * partition, index in the partition): the same on every cluster, another one for other splits. */
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed);

@@ -64,7 +64,7 @@ struct glint_rdd *glint_parallelize(struct glint *g, struct glint_schema schema,
     if (partitions > PARTITIONS_MAX)
         return rdd_fail(rdd, GLINT_E_PLAN_LIMIT, "%u partitions; the limit is %u", partitions,
                         PARTITIONS_MAX);
-    if (partitions == 0) partitions = 1;
+    if (partitions == 0 && count > 0) partitions = 1;
     uint64_t first = 0;
     for (uint32_t p = 0; p < partitions; p++) {
         const uint64_t end = (uint64_t)((unsigned __int128)count * (p + 1) / partitions);

@@ -515,6 +515,15 @@ static void make_source_splits(struct glint_rdd *rdd)
         rdd_add_split(rdd, unwritten);
 }
 
+/* Each partition has one of each parent. */
+static void pair_partitions(struct glint_rdd *rdd, uint32_t first, uint32_t second)
+{
+    rdd->partitions = first;
+    if (first != second)
+        rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
+                 "one RDD has %u partitions, the other %u: repartition one of them", first, second);
+}
+
 /* Counts the partitions of one node whose parents are counted. */
 static void compute_partition_count(struct glint_rdd *rdd)
 {
@@ -532,16 +541,13 @@ static void compute_partition_count(struct glint_rdd *rdd)
         partitioning_reuse(rdd);
         break;
     case OP_UNION:
-        partitioning_align_union(rdd);
-        rdd->partitions = rdd->narrow ? first : first + second;
+        if (!rdd->narrow) partitioning_align_union(rdd);
+        if (rdd->narrow)
+            pair_partitions(rdd, first, second);
+        else
+            rdd->partitions = first + second;
         break;
-    case OP_ZIP:
-        rdd->partitions = first;
-        if (first != second)
-            rdd_fail(rdd, GLINT_E_PLAN_ARGUMENT,
-                     "one RDD has %u partitions, the other %u: repartition one of them", first,
-                     second);
-        break;
+    case OP_ZIP: pair_partitions(rdd, first, second); break;
     case OP_CARTESIAN:
         rdd->partitions =
             first <= PARTITIONS_MAX / (second > 0 ? second : 1) ? first * second : UINT32_MAX;

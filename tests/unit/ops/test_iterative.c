@@ -96,6 +96,8 @@ Test(iterative, collected_rows_continue)
     int64_t count = 1;
     cr_assert_eq(glint_count(glint_parallelize_rows(g, &none, 3), &count), 0);
     cr_expect_eq(count, 0);
+    for (uint32_t partitions = 0; partitions < 3; partitions++)
+        cr_expect_eq(glint_partitions(glint_parallelize_rows(g, &none, partitions)), partitions);
     table_free(&pairs);
     fixture_close(g, GLINT_OK);
 }

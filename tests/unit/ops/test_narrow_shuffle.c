@@ -339,6 +339,29 @@ Test(narrow_shuffle, unions_of_rdds_partitioned_alike_join_their_partitions)
     plan_free(&p);
 }
 
+Test(narrow_shuffle, unions_of_partitions_whatever_partitioned_them)
+{
+    static const int64_t expected[] = {0, 1, 10, 11, 12, 2, 3, 13, 14, 15};
+    struct glint *g = fixture_open(&fixtures[0]);
+    struct glint_rdd *a = glint_range(g, 0, 4, 1, 2), *b = glint_range(g, 10, 16, 1, 2);
+    struct glint_rdd *both = glint_union_partitions(a, b);
+    struct glint_rows rows;
+    struct glint_record found[10];
+    cr_assert_eq(glint_partitions(both), 2);
+    cr_assert_eq(glint_collect(both, &rows), 0);
+    cr_assert_eq(rows.count, 10);
+    glint_rows_records(&rows, 0, 10, found);
+    for (uint32_t i = 0; i < 10; i++) cr_expect_eq(found[i].value.i64, expected[i]);
+    glint_rows_free(&rows);
+    cr_expect_eq(glint_partitions(glint_union(both, both)), 4);
+    cr_expect_eq(glint_partitions(glint_union_partitions(both, glint_range(g, 0, 4, 1, 3))), 0);
+    fixture_close(g, GLINT_E_PLAN_ARGUMENT);
+    g = fixture_open(&fixtures[0]);
+    struct glint_rdd *groups = glint_group_by_key(glint_zip_with_index(glint_range(g, 0, 4, 1, 2)));
+    cr_expect_null(glint_union_partitions(groups, groups));
+    fixture_close(g, GLINT_E_PLAN_ARGUMENT);
+}
+
 static struct glint_rdd *grouped_union(struct glint_rdd *left, struct glint_rdd *right)
 {
     return glint_union(glint_group_by_key(left), glint_group_by_key(right));

@@ -35,6 +35,7 @@ static int each_row(void *arg, const struct glint_record *record)
     X("union", glint_union(NULL, NULL))                                                            \
     X("union", glint_union(some, NULL))                                                            \
     X("union", glint_union(NULL, some))                                                            \
+    X("union", glint_union_partitions(some, NULL))                                                 \
     X("keyByRandomSplit", glint_key_by_random_split(NULL, (double[]){1, 2}, 2, 0))                 \
     X("sample", glint_sample(NULL, 1, 0))                                                          \
     X("reduceByKey", glint_reduce_by_key(NULL, fn("red.sum"), NULL))                               \

@@ -153,6 +153,7 @@ struct glint_rdd *glint_pipe_command(struct glint_rdd *rdd, const struct glint_c
 struct glint_rdd *glint_keys(struct glint_rdd *rdd);
 struct glint_rdd *glint_values(struct glint_rdd *rdd);
 struct glint_rdd *glint_union(struct glint_rdd *a, struct glint_rdd *b);
+struct glint_rdd *glint_union_partitions(struct glint_rdd *a, struct glint_rdd *b);
 struct glint_rdd *glint_sample(struct glint_rdd *rdd, double fraction, uint64_t seed);
 struct glint_rdd *glint_sample_with_replacement(struct glint_rdd *rdd, double fraction,
                                                 uint64_t seed);
