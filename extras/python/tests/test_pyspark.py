@@ -5,20 +5,42 @@ import pathlib
 import unittest
 
 import glint
+import glint.pyspark
 from test_context import Base, context
 
 # The positional parameters of PySpark's methods of the same names.
 CONTEXT = {
-    "__init__": "master appName sparkHome pyFiles environment batchSize serializer conf",
-    "binaryFiles": "path minPartitions",
-    "binaryRecords": "path recordLength",
-    "parallelize": "c numSlices",
-    "range": "start end step numSlices",
-    "stop": "",
-    "textFile": "name minPartitions use_unicode",
-    "union": "rdds",
+    "__init__": "master appName sparkHome pyFiles environment batchSize serializer conf gateway "
+                "jsc profiler_cls udf_profiler_cls memory_profiler_cls",
+    "accumulator": "value accum_param", "addArchive": "path", "addFile": "path recursive",
+    "addJobTag": "tag", "addPyFile": "path", "binaryFiles": "path minPartitions",
+    "binaryRecords": "path recordLength", "broadcast": "value", "cancelAllJobs": "",
+    "cancelJobGroup": "groupId", "cancelJobsWithTag": "tag", "clearJobTags": "",
+    "dump_profiles": "path", "emptyRDD": "", "getCheckpointDir": "", "getConf": "",
+    "getJobTags": "", "getLocalProperty": "key", "getOrCreate": "conf", "getSystemProperty": "key",
+    "parallelize": "c numSlices", "pickleFile": "name minPartitions",
+    "range": "start end step numSlices", "removeJobTag": "tag",
+    "runJob": "rdd partitionFunc partitions allowLocal", "setCheckpointDir": "dirName",
+    "setInterruptOnCancel": "interruptOnCancel", "setJobDescription": "value",
+    "setJobGroup": "groupId description interruptOnCancel", "setLocalProperty": "key value",
+    "setLogLevel": "logLevel", "setSystemProperty": "key value", "show_profiles": "",
+    "sparkUser": "", "stop": "", "textFile": "name minPartitions use_unicode", "union": "rdds",
     "wholeTextFiles": "path minPartitions use_unicode",
 }
+# Names without a call, and methods that raise, whatever they get.
+ATTRIBUTES = {"RDD": "context", "SparkContext": "PACKAGE_EXTENSIONS applicationId "
+              "defaultMinPartitions defaultParallelism listArchives listFiles resources startTime "
+              "uiWebUrl version"}
+REFUSED = {
+    "RDD": "barrier saveAsHadoopDataset saveAsHadoopFile saveAsNewAPIHadoopDataset "
+           "saveAsNewAPIHadoopFile saveAsSequenceFile toDF withResources",
+    "SparkContext": "hadoopFile hadoopRDD newAPIHadoopFile newAPIHadoopRDD sequenceFile "
+                    "statusTracker"}
+# What `from pyspark import` finds, besides those.
+MODULE = """Accumulator AccumulatorParam BarrierTaskContext BarrierTaskInfo BasicProfiler Broadcast
+CPickleSerializer HiveContext InheritableThread MarshalSerializer Profiler RDD RDDBarrier Row
+SQLContext SparkConf SparkContext SparkExecutorInfo SparkFiles SparkJobInfo SparkStageInfo
+StatusTracker StorageLevel TaskContext __version__ inheritable_thread_target"""
 RDD = {
     "aggregate": "zeroValue seqOp combOp",
     "aggregateByKey": "zeroValue seqFunc combFunc numPartitions partitionFunc",
@@ -26,7 +48,8 @@ RDD = {
     "collectWithJobGroup": "groupId description interruptOnCancel",
     "countApprox": "timeout confidence", "filter": "f", "fold": "zeroValue op",
     "foldByKey": "zeroValue func numPartitions partitionFunc", "foreach": "f",
-    "foreachPartition": "f", "getCheckpointFile": "", "getStorageLevel": "",
+    "foreachPartition": "f", "getCheckpointFile": "", "getResourceProfile": "",
+    "getStorageLevel": "",
     "groupBy": "f numPartitions partitionFunc", "groupByKey": "numPartitions partitionFunc",
     "groupWith": "other", "id": "", "isCheckpointed": "", "isLocallyCheckpointed": "",
     "keyBy": "f", "localCheckpoint": "", "lookup": "key",
@@ -60,16 +83,17 @@ RDD = {
     "zipWithIndex": "", "zipWithUniqueId": "",
 }
 # Methods that PySpark lacks.
-OWN = {"collectEach", "counter", "keyValueTextFile", "mapBatches", "meanByKey", "parquet",
+OWN = {"arrow", "collectEach", "counter", "feather", "fromArrow", "keyValueTextFile", "mapBatches", "meanByKey", "parquet",
        "toArrow", "toPandas", "toPolars", "withPartitions"}
 # An argument by position raises: the path of a directory.
 NAMED = {"checkpoint": "path"}
+KINDS = (glint.RDD, RDD), (glint.pyspark.SparkContext, CONTEXT)
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def positional(method):
     found = inspect.signature(method).parameters.values()
-    return [each.name for each in found if each.kind in POSITIONAL][1:]
+    return [each.name for each in found if each.kind in POSITIONAL and each.name != "self"]
 
 
 def differs(name, ours, theirs):
@@ -79,13 +103,32 @@ def differs(name, ours, theirs):
 
 class Positions(unittest.TestCase):
     def test_parameters(self):
-        for kind, table in ((glint.Context, CONTEXT), (glint.RDD, RDD)):
-            public = {name for name in dir(kind) if "_" not in name and name != "context"}
-            self.assertLessEqual(public, {*table, *OWN})
+        for kind, table in ((glint.Context, CONTEXT), *KINDS):
+            public = {name for name in dir(kind) if "_" not in name}
+            other = f"{ATTRIBUTES.get(kind.__name__, '')} {REFUSED.get(kind.__name__, '')}".split()
+            self.assertLessEqual(public, {*table, *other, *OWN})
             for name, theirs in table.items():
+                if kind is glint.Context and name not in dir(kind):
+                    continue
                 with self.subTest(f"{kind.__name__}.{name}"):
                     ours = positional(getattr(kind, name))
                     self.assertFalse(differs(name, ours, theirs.split()), (ours, theirs))
+
+    def test_names(self):
+        """Each name of PySpark works, or raises when it is called, and says what to use."""
+        for kind, table in KINDS:
+            refused = REFUSED[kind.__name__].split()
+            for name in (*table, *ATTRIBUTES[kind.__name__].split(), *refused):
+                self.assertIn(name, dir(kind))
+            for name in refused:
+                with self.assertRaisesRegex(NotImplementedError, f"{name} is not part .*: use|; use"):
+                    getattr(kind, name)(None, 1, "x", some=2)
+        for name in MODULE.split():
+            self.assertTrue(hasattr(glint.pyspark, name), name)
+        for name in ("Profiler", "StatusTracker", "InheritableThread", "BarrierTaskInfo",
+                     "inheritable_thread_target"):
+            with self.assertRaisesRegex(NotImplementedError, f"{name} is not part of glint: "):
+                getattr(glint.pyspark, name)(None)
 
     def test_finds_a_difference(self):
         self.assertTrue(differs("textFile", ["name", "header"], CONTEXT["textFile"].split()))

@@ -24,6 +24,11 @@ class NoPickle:
         return 1 // 0
 
 
+class Never:
+    def __iter__(self) -> Any:
+        raise AssertionError("a job looked at it again")
+
+
 class Checkpoints(unittest.TestCase):
     def setUp(self) -> None:
         self.directory = tempfile.mkdtemp()
@@ -63,7 +68,6 @@ class Checkpoints(unittest.TestCase):
 
     def test_jobs_of_all_kinds(self) -> None:
         for job in (lambda r: r.count(), lambda r: r.take(1), lambda r: r.foreach(str),
-                    lambda r: list(r.toLocalIterator()),
                     lambda r: r.map(str).sortBy(len), lambda r: r.zipWithIndex(),
                     lambda r: r.union(r).cartesian(r).count(), lambda r: r.repartition(2).sum(),
                     lambda r: r.map(str).saveAsTextFile(os.path.join(self.directory, "text"))):
@@ -78,6 +82,32 @@ class Checkpoints(unittest.TestCase):
         near.checkpoint()
         self.assertEqual(near.union(near).count(), 20)
         self.assertEqual((far.isCheckpointed(), near.isCheckpointed()), (False, True))
+
+    def test_not_after_another_job(self) -> None:
+        """A job looks at each RDD that it computes once: what is marked later it does not save."""
+        plain = self.sc.parallelize(range(4), 2)
+        for first, then, saved in (
+                (lambda r: r.count(), lambda r: r.count(), True),
+                (lambda r: r.collect(), lambda r: (r.collect(), r.count()), False),
+                (lambda r: r.cache().count(), lambda r: r.count(), False),
+                (lambda r: r.union(r).count(), lambda r: r.count(), False),
+                (lambda r: list(r.toLocalIterator()), lambda r: r.count(), True),
+                (lambda r: None, lambda r: list(r.toLocalIterator()), False),
+                (lambda r: r.getNumPartitions(), lambda r: r.isEmpty(), True)):
+            rdd = plain.map(abs)
+            first(rdd)
+            rdd.checkpoint()
+            then(rdd)
+            self.assertEqual(rdd.isCheckpointed(), saved)
+
+    def test_looks_no_further_than_new_rdds(self) -> None:
+        """Else each step of a loop would cost more than the one before."""
+        waiting, rdd = self.marked(), self.sc.parallelize(range(10), 2)
+        for _ in range(3):
+            rdd = rdd.map(abs).cache()
+            rdd.count()
+            rdd._reads = Never()
+        self.assertFalse(waiting.isCheckpointed())
 
     def test_not_by_a_job_that_fails(self) -> None:
         rdd = self.marked()
@@ -165,11 +195,12 @@ class Values(WithContext):
         self.assertEqual(added.value, 6)
         self.sc.parallelize([1, 2, 3], 2).foreachPartition(lambda items: 5)
 
-    def test_carriage_returns_end_lines(self) -> None:
+    def test_what_is_a_line(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             for text, lines in ((b"a\rb\r\nc\n\r\nd", ["a", "b", "c", "", "d"]),
                                 (b"a\r\r\nb", ["a", "", "b"]), (b"a\nb\r", ["a", "b"]),
-                                (b"a\r\n\rb\r\r", ["a", "", "b", ""]), (b"\r", [""])):
+                                (b"a\r\n\rb\r\r", ["a", "", "b", ""]), (b"\r", [""]),
+                                (b"a\0\n\0", ["a\0", "\0"])):
                 with open(os.path.join(directory, "lines"), "wb") as file:
                     file.write(text)
                 self.assertEqual(self.sc.textFile(directory, 1).collect(), lines)
@@ -196,6 +227,46 @@ class Values(WithContext):
             for call in (lines.first, lines.max, lambda: lines.treeReduce(max)):
                 with self.assertRaisesRegex(ValueError, "empty RDD|RDD is empty"):
                     call()
+
+    def test_no_partitions(self) -> None:
+        empty, one = self.sc.emptyRDD(), self.sc.parallelize([("a", 1), ("b", 2)], 2)
+        counts = [rdd.getNumPartitions() for rdd in (
+            empty, empty.map(abs), empty.union(empty), empty.union(one), one.union(empty),
+            empty.reduceByKey(operator.add), empty.groupByKey(3), empty.distinct(),
+            empty.repartition(2), empty.coalesce(2), empty.join(empty), empty.join(one),
+            empty.partitionBy(2), empty.map(lambda x: (x, 1)).sortByKey())]
+        self.assertEqual(counts, [0, 0, 0, 2, 2, 0, 3, 0, 2, 0, 0, 2, 2, 0])
+        self.assertEqual((empty.glom().collect(), empty.fold(5, max), empty.takeOrdered(2),
+                          empty.groupByKey(3).collect(), empty.partitionBy(2).glom().collect()),
+                         ([], 5, [], [], [[], []]))
+        for call in (empty.max, empty.stats, lambda: empty.top(2), empty.countByValue,
+                     lambda: empty.reduceByKeyLocally(max), lambda: empty.histogram([0, 1])):
+            with self.assertRaisesRegex(ValueError, r"Can not reduce\(\) empty RDD"):
+                call()
+
+    def test_union_of_what_is_partitioned_alike(self) -> None:
+        """Each partition with the same one of the others."""
+        def by(key: int) -> int:
+            return key
+
+        pairs = [(i, i) for i in range(6)]
+        a = self.sc.parallelize(pairs, 3).partitionBy(2, by)
+        b = self.sc.parallelize(pairs[:3], 2).mapValues(str).partitionBy(2, by)
+        both = [[(0, 0), (2, 2), (4, 4), (0, "0"), (2, "2")], [(1, 1), (3, 3), (5, 5), (1, "1")]]
+        twice = [part + part[3:] for part in both]
+        for union, parts in ((a.union(b), both), (a.cache() + b, both),
+                             (a.union(b).union(b), twice), (self.sc.union([a, b, b]), twice),
+                             (a.union(b).mapValues(lambda v: v), both)):
+            self.assertEqual(union.glom().collect(), parts)
+            self.assertEqual(union.partitioner, a.partitioner)
+        self.assertEqual(a.union(b).join(a).getNumPartitions(), 2)
+        ranges = self.sc.parallelize(pairs, 3).sortByKey(numPartitions=2)
+        self.assertEqual(ranges.union(ranges.mapValues(str)).getNumPartitions(), 2)
+        for other in (a.map(lambda pair: pair), b.partitionBy(2, lambda key: 0), b.partitionBy(3),
+                      self.sc.parallelize(pairs, 2), ranges):
+            union = a.union(other)
+            self.assertIsNone(union.partitioner)
+            self.assertEqual(union.getNumPartitions(), 2 + other.getNumPartitions())
 
     def test_joins_need_two_of_each_element(self) -> None:
         longer, text = self.sc.parallelize([("a", 1, 2), ["b", 3]], 2), self.sc.parallelize(["ab"])

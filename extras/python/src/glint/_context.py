@@ -47,7 +47,6 @@ class Context:
     _g: Any = None  # the library's context
     _is_spark = False  # conventions of its RDDs
     _checkpoint_dir = _shuffle_partitions = None
-    _to_checkpoint = frozenset[Any]()
     _started: Optional[Workers] = None  # of functions of Python
 
     def __init__(

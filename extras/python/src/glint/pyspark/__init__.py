@@ -7,18 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .._shuffle import portable_hash
+    from .absent import (BarrierTaskInfo, BasicProfiler, InheritableThread, Profiler, RDDBarrier,
+                         SparkExecutorInfo, SparkJobInfo, SparkStageInfo, StatusTracker,
+                         inheritable_thread_target)
     from .accumulators import Accumulator, AccumulatorParam
     from .broadcast import Broadcast
     from .conf import SparkConf
     from .context import SparkContext
     from .files import SparkFiles
     from .rdd import RDD
+    from .serializers import CPickleSerializer, MarshalSerializer
     from .statcounter import StatCounter
     from .storagelevel import StorageLevel
     from .taskcontext import BarrierTaskContext, TaskContext
 
-__all__ = ["RDD", "Accumulator", "AccumulatorParam", "BarrierTaskContext", "Broadcast", "SparkConf",
-           "SparkContext", "SparkFiles", "StatCounter", "StorageLevel", "TaskContext",
+__all__ = ["RDD", "Accumulator", "AccumulatorParam", "BarrierTaskContext", "BarrierTaskInfo",
+           "BasicProfiler", "Broadcast", "CPickleSerializer", "InheritableThread",
+           "MarshalSerializer", "Profiler", "RDDBarrier", "SparkConf", "SparkContext",
+           "SparkExecutorInfo", "SparkFiles", "SparkJobInfo", "SparkStageInfo", "StatCounter",
+           "StatusTracker", "StorageLevel", "TaskContext", "inheritable_thread_target",
            "portable_hash"]
 __version__ = "4.3.0"
 
@@ -26,15 +33,18 @@ _MODULES = {"RDD": "rdd", "Accumulator": "accumulators", "AccumulatorParam": "ac
             "Broadcast": "broadcast", "SparkConf": "conf", "SparkContext": "context",
             "SparkFiles": "files", "portable_hash": "rdd", "StatCounter": "statcounter",
             "StorageLevel": "storagelevel", "TaskContext": "taskcontext",
-            "BarrierTaskContext": "taskcontext", "Row": "sql", "SQLContext": "sql"}
+            "BarrierTaskContext": "taskcontext", "CPickleSerializer": "serializers",
+            "MarshalSerializer": "serializers", "Row": "sql", "SQLContext": "absent",
+            "HiveContext": "absent"}
 
 
 def __getattr__(name: str) -> Any:
     """Imports what is used: a worker needs little of it."""
     import importlib
 
-    if name not in _MODULES:
+    if name not in _MODULES and name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module("." + _MODULES[name], __name__), name)
+    module = _MODULES.get(name, "absent")
+    value = getattr(importlib.import_module("." + module, __name__), name)
     globals()[name] = value
     return value

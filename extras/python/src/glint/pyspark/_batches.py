@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from .. import _column_values
 from .._blocks import Batch, batches_of, stream_of
-from ._data import Dataset, Once, compose
+from ._data import Dataset, Once, Source, compose, identity
 from ._saving import open_parts
 from .rdd import RDD, Function
 
@@ -31,50 +31,37 @@ def _made_of_rows(_: int, items: Iterator[Any]) -> Iterator[Batch]:
 class BatchRDD(RDD):
     """Its functions take and give batches; what takes elements comes after `_elements`."""
 
-    def __init__(self, ctx: SparkContext, source: Callable[[], Dataset],
-                 function: Optional[Function] = None, parents: Sequence[RDD] = ()) -> None:
-        super().__init__(ctx, source, function, parents=parents)
+    _form = "batches"
+
+    def __init__(self, ctx: SparkContext, source: Source,
+                 function: Optional[Function] = None) -> None:
+        super().__init__(ctx, source, function)
         if ctx._workers.shipping is not None:
             ctx._workers.shipping.columns = True
-
-    def _make(self) -> None:
-        if self._made is None and self._function is not None:
-            self._keep(self.ctx._workers.apply(self._source(), self._function, "batches"))
-        super()._make()
 
     def _then(self, function: Function, preserves: bool = False) -> RDD:
         return RDD._then(self, compose(_elements, function))
 
-    def _blocks(self, size: int = 0) -> Dataset:
-        return self._apply(lambda _, items: items, block=size)
+    def _elements(self) -> RDD:
+        return self._then(identity)
 
-    def _then_batches(self, function: Function) -> BatchRDD:
-        return BatchRDD(self.ctx, *self._chain(function))
+    def _like(self, source: Source, function: Optional[Function] = None) -> BatchRDD:
+        return BatchRDD(self.ctx, source, function)
 
     def _batches(self) -> BatchRDD:
         return self
 
-    def coalesce(self, numPartitions: int, shuffle: bool = False) -> RDD:
-        if shuffle or not numPartitions > 0:
-            return super().coalesce(numPartitions, shuffle)
-
-        def made() -> Dataset:
-            data = self._dataset()
-            return Dataset(data.rdd.call("glint_coalesce", numPartitions), data.form, data)
-
-        return BatchRDD(self.ctx, Once(made), parents=(self,))
-
-    def _save_checkpoint(self, path: str) -> Dataset:
+    def _save_checkpoint(self, path: str) -> RDD:
         RDD._then(self, lambda _, batches: (bytes(batch.encode()) for batch in batches)) \
             .saveAsPickleFile(path, 1)
-        return BatchRDD(self.ctx, open_parts(self.ctx, path)._dataset, read_places)._dataset()
+        return BatchRDD(self.ctx, open_parts(self.ctx, path), read_places)
 
     def collect(self) -> list[Any]:
         return list(_column_values.rows_of(self._collect_batches()))
 
     def count(self) -> int:
         counts = RDD._then(self, lambda _, items: [sum(batch.num_rows for batch in items)])
-        return sum(self._act(counts._dataset()))
+        return sum(counts.collect())
 
     def _collect_batches(self) -> list[Batch]:
         """Without empty ones, unless all are."""
@@ -91,8 +78,9 @@ def batch_rdd_of(rdd: RDD) -> BatchRDD:
 def map_batches(rdd: RDD, f: Callable[[Any], Any], format: str) -> BatchRDD:
     if format not in _column_values.FORMATS:
         raise ValueError(f"format is one of {', '.join(_column_values.FORMATS)}, not {format!r}")
-    return rdd._batches()._then_batches(
-        lambda _, batches: _column_values.map_batches(f, format, batches))
+    batches = rdd._batches()
+    return batches._like(*batches._chain(
+        lambda _, some: _column_values.map_batches(f, format, some)))
 
 
 def to_arrow(rdd: RDD) -> Any:

@@ -72,21 +72,43 @@ def compose(first: Optional[Function], then: Function) -> Function:
     return composed
 
 
-class Once:
-    """Makes a dataset when it is needed: RDDs that read it have the same one, so that its shuffles
-    are computed once."""
+class Source:
+    """Its dataset is made when it is needed, at most once: RDDs that read it have the same one, so
+    that its shuffles are computed once."""
 
-    def __init__(self, make: Callable[[], Dataset]) -> None:
-        self._make = make
-        self._made: Optional[Dataset] = None
+    _made: Optional[Dataset] = None
+    _reads: Sequence[Source] = ()  # whose datasets _make needs
+    _checkpoint_done = False  # a job has found which of those it descends from are to be saved
 
-    def __call__(self) -> Dataset:
-        if self._made is None:
-            self._made = self._make()
+    def _make(self) -> Dataset:
+        raise NotImplementedError
+
+    def _dataset(self) -> Dataset:
+        waiting: list[Source] = [self]  # recursion would be as deep as the lineage
+        while waiting:
+            source = waiting[-1]
+            missing = [] if source._made is not None else [
+                one for one in source._reads if one._made is None]
+            waiting += missing
+            if not missing:
+                waiting.pop()
+                source._made = source._made or source._make()
+        assert self._made is not None
         return self._made
 
-    def forget(self) -> None:
+    def _forget(self) -> None:
         self._made = None
+
+
+class Once(Source):
+    """What is no RDD, but read by several."""
+
+    def __init__(self, create: Callable[[], Dataset], *reads: Source) -> None:
+        self._create = create
+        self._reads = reads
+
+    def _make(self) -> Dataset:
+        return self._create()
 
 
 def identity(_: int, items: Iterator[Any]) -> Iterator[Any]:

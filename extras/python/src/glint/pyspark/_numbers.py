@@ -17,6 +17,7 @@ class NumberMethods:
     mapPartitions: Any
     count: Callable[[], int]
     _values: Any
+    _some_values: Any
 
     @in_engine(_typed.total)
     def sum(self) -> Any:
@@ -49,7 +50,7 @@ class NumberMethods:
         bounds, even = bounds_of(self, buckets)
         if even is not None and len(bounds) == 2 and bounds[0] == bounds[1]:
             return bounds, [self.filter(is_comparable).count()]
-        counts = self._values(lambda _, items: [count_in(items, bounds, even)])
+        counts = self._some_values(lambda _, items: [count_in(items, bounds, even)])
         return bounds, [sum(column) for column in zip(*counts)]
 
     def countApprox(self, timeout: int, confidence: float = 0.95) -> int:

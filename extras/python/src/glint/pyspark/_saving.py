@@ -118,8 +118,8 @@ def open_parts(ctx: Any, path: str) -> RDD:
     """What saveAsPickleFile has saved: parts, directories of them, and patterns."""
     paths = [os.path.abspath(part) for one in path.split(",")
              for found in sorted(glob.glob(one)) or [one] for part in _parts_of(found)]
-    made: RDD = ctx.parallelize(paths, max(len(paths), 1)).flatMap(read_pickle_part)
-    return made
+    made: RDD = ctx.parallelize(paths, len(paths)) if paths else ctx.emptyRDD()
+    return made.flatMap(read_pickle_part)
 
 
 def save_parts(rdd: RDD, path: Any, part: SavePart) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+from .errors import PySparkRuntimeError
+
 
 class SparkConf:
     def __init__(self, loadDefaults: bool = True, _jvm: Any = None, _jconf: Any = None) -> None:
@@ -35,7 +37,7 @@ class SparkConf:
         pairs: Optional[list[tuple[str, str]]] = None,
     ) -> SparkConf:
         if (key is not None and pairs is not None) or (key is None and pairs is None):
-            raise RuntimeError("Either pass one key-value pair or a list of pairs")
+            raise PySparkRuntimeError("Either pass one key-value pair or a list of pairs")
         for name, text in pairs if pairs is not None else [(key, value)]:
             self.set(f"spark.executorEnv.{name}", str(text))
         return self

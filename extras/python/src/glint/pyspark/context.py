@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 import uuid
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
@@ -27,7 +26,7 @@ from .accumulators import (
 )
 from .broadcast import Broadcast
 from .conf import SparkConf
-from .errors import PySparkRuntimeError, not_here
+from .errors import PySparkRuntimeError, not_here, refuse_methods
 from .files import SparkFiles
 from .rdd import RDD, union_of
 from ._data import Dataset, Once, Workers
@@ -90,8 +89,11 @@ class SparkContext:
         self.environment = dict(environment or {})
         cluster = self.master[len(CLUSTER) :] if self.master.startswith(CLUSTER) else None
         slots = 0 if cluster is not None else _slots(self.master)
-        settings = {key[len("glint.") :]: value for key, value in self._conf.getAll()
-                    if key.startswith("glint.")}
+        settings = {"binary-files": "text"}  # textFile reads a file with a NUL, as in Spark
+        settings.update({key[len("glint.") :].replace("_", "-"): value
+                         for key, value in self._conf.getAll() if key.startswith("glint.")})
+        if self._conf.get("spark.python.profile") == "true":
+            raise not_here("spark.python.profile", "use cProfile in a function of mapPartitions")
         page = None
         if self._conf.get("spark.ui.enabled") == "true":
             page = f"127.0.0.1:{self._conf.get('spark.ui.port') or 0}"
@@ -109,10 +111,9 @@ class SparkContext:
         parallelism = int(self._conf.get("spark.default.parallelism") or 0)
         self._shuffle_partitions = parallelism or None
         self._parallelism = parallelism or slots
-        self.startTime = int(time.time() * 1000)
-        self.applicationId = f"{'local' if cluster is None else 'glint'}-{self.startTime}"
+        self._start_time = int(time.time() * 1000)
+        self._where = "local" if cluster is None else "glint"
         self._checkpoint_dir: Optional[str] = None
-        self._to_checkpoint: weakref.WeakSet[RDD] = weakref.WeakSet()
         self._rdd_numbers = iter(range(sys.maxsize))
         self._accumulators = iter(range(sys.maxsize))
         self._files: dict[str, str] = {}
@@ -175,6 +176,14 @@ class SparkContext:
         return self._workers.engine._page
 
     @property
+    def applicationId(self) -> str:
+        return f"{self._where}-{self._start_time}"
+
+    @property
+    def startTime(self) -> int:
+        return self._start_time
+
+    @property
     def defaultParallelism(self) -> int:
         return self._parallelism
 
@@ -210,7 +219,7 @@ class SparkContext:
     # ---- sources
 
     def emptyRDD(self) -> RDD:
-        empty = RDD(self, Once(lambda: self._workers.parallelize([[]])))
+        empty = RDD(self, Once(lambda: self._workers.parallelize([])))
         empty._kind = "EmptyRDD"
         return empty
 
@@ -286,7 +295,7 @@ class SparkContext:
         if columns is not None and len(columns) == 0:
             raise ValueError("columns needs a name")
         data = self._workers.column_files(local(path), columns, batchRows, self._parallelism)
-        return BatchRDD(self, lambda: data)
+        return BatchRDD(self, Once(lambda: data))
 
     arrow = feather = parquet
 
@@ -380,6 +389,8 @@ class SparkContext:
         if partitions is None:
             return rdd.mapPartitions(partitionFunc).collect()
         wanted = frozenset(partitions)
+        if not wanted <= set(range(count := rdd.getNumPartitions())):
+            raise ValueError(f"an RDD of {count} partitions has not all of {list(partitions)}")
 
         def each(split: int, items: Iterator[Any]) -> list[Any]:
             return [(split, list(partitionFunc(items)))] if split in wanted else []
@@ -440,14 +451,12 @@ class SparkContext:
     def dump_profiles(self, path: str) -> None:
         self.show_profiles()
 
-    def statusTracker(self) -> Any:
-        raise not_here("SparkContext.statusTracker", "use glint status, or the page of a job")
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _NOT_HERE:
-            raise not_here(f"SparkContext.{name}", "use textFile, binaryFiles or pickleFile; "
-                           "Hadoop's formats need the JVM")
-        raise AttributeError(f"'SparkContext' object has no attribute {name!r}")
+refuse_methods(SparkContext, "use textFile, parquet, binaryFiles or pickleFile; Hadoop's formats "
+               "need the JVM", "sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD", "hadoopFile",
+               "hadoopRDD")
+refuse_methods(SparkContext, "use the page (spark.ui.enabled=true), or glint status on a cluster",
+               "statusTracker")
 
 
 def records_of(rdd: RDD) -> Records:
@@ -460,9 +469,6 @@ class _Stopped:
 
     def __getattr__(self, name: str) -> Any:
         raise PySparkRuntimeError("the SparkContext is stopped")
-
-
-_NOT_HERE = ("sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD", "hadoopFile", "hadoopRDD")
 
 
 def _slots(master: str) -> int:

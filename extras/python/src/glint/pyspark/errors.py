@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import NoReturn, Optional
 
 
 class PySparkException(Exception):
@@ -32,6 +32,20 @@ class PythonException(PySparkException):
     def __init__(self, text: str, cause: Optional[BaseException] = None) -> None:
         super().__init__(text)
         self.__cause__ = cause
+
+
+def refuse_methods(cls: type, instead: str, *names: str) -> None:
+    """Methods that a class of PySpark has, and glint does not: they raise when they are called."""
+
+    def add(name: str) -> None:
+        def refused(*_: object, **__: object) -> NoReturn:
+            raise not_here(f"{cls.__name__}.{name}", instead)
+
+        refused.__name__ = name
+        setattr(cls, name, refused)
+
+    for name in names:
+        add(name)
 
 
 def not_here(name: str, instead: str) -> PySparkNotImplementedError:

@@ -32,14 +32,14 @@ from .._shuffle import portable_hash, same
 from . import _typed
 from ._checkpoints import Checkpoints
 from ._column_methods import ColumnMethods
-from ._data import Dataset, Once, Workers, compose, identity
+from ._data import LINES, Dataset, Once, Source, Workers, compose, identity
 from ._numbers import NumberMethods
 from ._pipe import lines_of
 from ._sampling import (RangeSampler, Sampler, StratifiedSampler, bounds_of_ranges, sample_fraction,
                         sample_keys)
 from ._saving import GZIP, save_parts, save_pickle_part, save_text_part, text_of
 from ._typed import in_engine
-from .errors import PySparkRuntimeError, not_here
+from .errors import PySparkRuntimeError, refuse_methods
 from .resultiterable import ResultIterable
 from .statcounter import StatCounter
 from .storagelevel import StorageLevel
@@ -71,19 +71,30 @@ class Partitioner:
 
 
 def union_of(rdds: Iterable[RDD]) -> RDD:
-    some = list(rdds)
+    some = [_elements_of(rdd) for rdd in rdds]
     if not some:
         raise ValueError("union needs an RDD")
+    by = some[0].partitioner if _are_alike(some) else None
     while len(some) > 1:  # a tree, since plans have a limited depth
         last = some[-1:] if len(some) % 2 == 1 else []
-        some = [a.union(b) for a, b in zip(some[::2], some[1::2])] + last
+        some = [a._followed_by(b, by) for a, b in zip(some[::2], some[1::2])] + last
     return some[0]
 
 
+def _elements_of(rdd: Any) -> RDD:
+    if not isinstance(rdd, RDD):
+        raise TypeError(f"an RDD is needed, not {type(rdd).__name__}")
+    return rdd._elements()
+
+
+def _are_alike(rdds: Sequence[RDD]) -> bool:
+    by = rdds[0].partitioner
+    return by is not None and all(rdd.partitioner == by for rdd in rdds)
+
+
 def _partitions_of_union(rdds: Sequence[RDD]) -> int:
-    counts, by = [rdd.getNumPartitions() for rdd in rdds], rdds[0].partitioner
-    alike = by is not None and all(rdd.partitioner == by for rdd in rdds)
-    return counts[0] if alike and len(set(counts)) == 1 else sum(counts)
+    some = rdds[:1] if _are_alike(rdds) else rdds
+    return sum(rdd.getNumPartitions() for rdd in some)
 
 
 class RDD(Checkpoints, ColumnMethods, NumberMethods):
@@ -92,18 +103,13 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     that need no function of Python, or get the name of a built-in one. Each method has a name with
     underscores, too."""
 
-    def __init__(self, ctx: Any, source: Callable[[], Dataset],
-                 function: Optional[Function] = None,
-                 partitioner: Optional[Partitioner] = None, parents: Sequence[RDD] = ()) -> None:
-        for parent in parents:
-            if not isinstance(parent, RDD):
-                raise TypeError(f"an RDD is needed, not {type(parent).__name__}")
+    _form = "blocks"  # of what its function gives
+
+    def __init__(self, ctx: Any, source: Source, function: Optional[Function] = None,
+                 partitioner: Optional[Partitioner] = None) -> None:
         self.ctx = ctx
-        self._source = source  # what the function reads
-        self._function = function
+        self._read(source, function)
         self.partitioner = partitioner
-        self._parents = parents
-        self._made: Optional[Dataset] = None
         self._records: Optional[Records] = None  # if their types are known
         self._computed: Optional[list[Any]] = None  # batches, for Arrow's stream interface
         self.is_cached = False
@@ -136,32 +142,22 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         workers: Workers = self.ctx._workers
         return workers
 
-    def _dataset(self) -> Dataset:
-        waiting = [self]  # recursion would be as deep as the lineage
-        while (above := waiting[-1]._kept_above()) is not None and above._made is None:
-            waiting.append(above)
-        while waiting:
-            waiting.pop()._make()
-        assert self._made is not None
-        return self._made
+    def _read(self, source: Source, function: Optional[Function]) -> None:
+        self._source, self._function, self._reads = source, function, (source,)
 
-    def _kept_above(self) -> Optional[RDD]:
-        above = getattr(self._source, "__self__", None)
-        return above if isinstance(above, RDD) else None
-
-    def _make(self) -> None:
-        if self._made is None:
-            data = self._source()
-            if self._function is not None:
-                data = self._workers.apply(data, self._function)
-            self._keep(data)
-
-    def _keep(self, data: Dataset) -> None:
-        self._made = data
+    def _make(self) -> Dataset:
+        data = self._applied(self._form)
         if self._name is not None:
             data.rdd.set("glint_with_name", cstring(self._name))
         if self.is_cached:
-            self._persist()
+            self._persist(data)
+        return data
+
+    def _applied(self, output: str, block: int = 0) -> Dataset:
+        """What its function gives, as `output`."""
+        data = self._source._dataset()
+        return data if self._function is None else self._workers.apply(data, self._function, output,
+                                                                       block)
 
     def _of_records(self, records: Records) -> RDD:
         return typed_rdd(self.ctx, records)
@@ -169,24 +165,22 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     def _blocks(self, size: int = 0) -> Dataset:
         return self._workers.blocks(self._dataset(), size)
 
-    def _chain(self, function: Function) -> tuple[Callable[[], Dataset], Function, Sequence[RDD]]:
-        """The function after those of this RDD: what it reads, and whose that is."""
+    def _elements(self) -> RDD:
+        """An RDD whose functions give elements."""
+        return self
+
+    def _like(self, source: Source, function: Optional[Function] = None) -> RDD:
+        return RDD(self.ctx, source, function)
+
+    def _chain(self, function: Function) -> tuple[Source, Function]:
+        """The function after those of this RDD, and what it reads."""
         if self.is_cached or self.is_checkpointed:
-            return self._dataset, function, (self,)
-        return self._source, compose(self._function, function), self._parents
+            return self, function
+        return self._source, compose(self._function, function)
 
     def _then(self, function: Function, preserves: bool = False) -> RDD:
         """The elements that the function gives; in the same worker, unless this RDD is kept."""
-        partitioner = self.partitioner if preserves else None
-        source, composed, parents = self._chain(function)
-        return RDD(self.ctx, source, composed, partitioner, parents)
-
-    def _apply(self, function: Function, output: str = "blocks", block: int = 0) -> Dataset:
-        """As _then, now."""
-        then = self._then(function)
-        if then._function is None:
-            return then._dataset()
-        return self._workers.apply(then._source(), then._function, output, block)
+        return RDD(self.ctx, *self._chain(function), self.partitioner if preserves else None)
 
     def _act(self, data: Dataset, most: int = -1) -> list[Any]:
         """The elements, as an action; `most`: of so many records."""
@@ -194,9 +188,17 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         self._checkpoint_lineage()
         return found
 
-    def _values(self, function: Function) -> list[Any]:
+    def _values(self, function: Function, most: int = -1, block: int = 0) -> list[Any]:
         """The elements that the function gives, as an action."""
-        return self._act(self._apply(function))
+        then = self._then(function)
+        return then._act(then._applied("blocks", block), most)
+
+    def _some_values(self, function: Function) -> list[Any]:
+        """One of each partition, of which there must be some, as in PySpark."""
+        values = self._values(function)
+        if not values:
+            raise ValueError("Can not reduce() empty RDD")
+        return values
 
     def id(self) -> int:
         return self._id
@@ -223,13 +225,13 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return self
 
     def toDebugString(self) -> Optional[bytes]:
-        source = self._source()
+        source = self._source._dataset()
         lines = [f"({self.getNumPartitions()}) PythonRDD[{self._id}] of {source.form}",
                  *(f" |  {data.origin}" for data in source.lineage())]
         return "\n".join(lines).encode()
 
     def getNumPartitions(self) -> int:
-        return self._source().rdd.partitions()
+        return self._source._dataset().rdd.partitions()
 
     def cache(self) -> RDD:
         return self.persist(StorageLevel.MEMORY_ONLY)
@@ -246,13 +248,11 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
                                       "assigned a level")
         self.is_cached, self._level = True, storageLevel
         if self._made is not None:
-            self._persist()
+            self._persist(self._made)
         return self
 
-    def _persist(self) -> None:
-        assert self._made is not None
-        flags = self._level.useMemory + 2 * self._level.useDisk
-        self._made.rdd.set("glint_persist", flags or 1)
+    def _persist(self, data: Dataset) -> None:
+        data.rdd.set("glint_persist", self._level.useMemory + 2 * self._level.useDisk or 1)
 
     def unpersist(self, blocking: bool = False) -> RDD:
         if self.is_cached and self._made is not None:
@@ -354,15 +354,20 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
 
     # ---- several RDDs
 
-    @in_engine(_typed.combine("glint_union"))
     def union(self, other: RDD) -> RDD:
+        """Of RDDs that are partitioned alike, each partition with the same one of the other."""
+        return union_of([self, other])
+
+    @in_engine(_typed.combine("glint_union"))
+    def _followed_by(self, other: RDD, partitioner: Optional[Partitioner]) -> RDD:
         def made() -> Dataset:
             a, b = self._dataset(), other._dataset()
-            if a.form != b.form or a.form not in ("text", "lines", "escaped"):
+            if a.form != b.form or a.form not in LINES:
                 a, b = self._blocks(), other._blocks()
-            return Dataset(a.rdd.call("glint_union", b.rdd), a.form, a, b)
+            name = "glint_union" if partitioner is None else "glint_union_partitions"
+            return Dataset(a.rdd.call(name, b.rdd), a.form, a, b)
 
-        return RDD(self.ctx, Once(made), parents=(self, other))
+        return RDD(self.ctx, Once(made, self, other), None, partitioner)
 
     __add__ = union
 
@@ -378,22 +383,25 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
 
     @in_engine(_typed.combine("glint_cartesian"))
     def cartesian(self, other: RDD) -> RDD:
+        left, right = self._elements(), _elements_of(other)
+
         def made() -> Dataset:
-            a, b = self._blocks(), other._blocks()
+            a, b = left._blocks(), right._blocks()
             return Dataset(a.rdd.call("glint_cartesian", b.rdd), "cartesian", a, b)
 
-        return RDD(self.ctx, Once(made), identity, parents=(self, other))
+        return RDD(self.ctx, Once(made, left, right), identity)
 
     @in_engine(_typed.combine("glint_zip"))
     def zip(self, other: RDD) -> RDD:
-        if self.getNumPartitions() != other.getNumPartitions():
+        left, right = self._elements(), _elements_of(other)
+        if left.getNumPartitions() != right.getNumPartitions():
             raise ValueError("Can only zip with RDD which has the same number of partitions")
 
         def made() -> Dataset:
-            a, b = self._blocks(100), other._blocks(100)
+            a, b = left._blocks(100), right._blocks(100)
             return Dataset(a.rdd.call("glint_zip", b.rdd), "zip", a, b)
 
-        return RDD(self.ctx, Once(made), identity, parents=(self, other))
+        return RDD(self.ctx, Once(made, left, right), identity)
 
     # ---- partitions
 
@@ -402,32 +410,32 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         if not numPartitions > 0:
             raise ValueError("Number of partitions must be positive.")
 
-        def made() -> Dataset:
-            if shuffle:  # records are spread, so they must be small
-                small = self._blocks(10)
-                return Dataset(small.rdd.call("glint_repartition", numPartitions), "blocks", small)
-            data = self._dataset()
-            return Dataset(data.rdd.call("glint_coalesce", numPartitions), data.form, data)
+        rdd, name = (self, "glint_coalesce") if not shuffle else (self._elements(),
+                                                                  "glint_repartition")
 
-        return RDD(self.ctx, Once(made), parents=(self,))
+        def made() -> Dataset:
+            data = rdd._blocks(10) if shuffle else rdd._dataset()  # what is spread must be small
+            return Dataset(data.rdd.call(name, numPartitions), data.form, data)
+
+        return rdd._like(Once(made, rdd))
 
     def repartition(self, numPartitions: int) -> RDD:
         return self.coalesce(numPartitions, shuffle=True)
 
     def _shuffled(self, scatter: Function, count: int, gather: Callable[[Any], Iterable[Any]],
                   partitioner: Optional[Partitioner]) -> RDD:
-        def made() -> Dataset:
-            return self._workers.shuffle(self._apply(scatter, "pairs"), count)
-
-        return RDD(self.ctx, Once(made), lambda _, buckets: gather(buckets), partitioner, (self,))
+        if count == 0:
+            return self
+        mapped = self._then(scatter)
+        shuffled = Once(lambda: self._workers.shuffle(mapped._applied("pairs"), count),
+                        mapped._source)
+        return RDD(self.ctx, shuffled, lambda _, buckets: gather(buckets), partitioner)
 
     def _count(self, numPartitions: Optional[int]) -> int:
-        """Of the partitions of a shuffle."""
+        """Of the partitions of a shuffle; none, if this RDD has none and no number is given."""
         if numPartitions is not None:
-            if numPartitions < 1:
-                raise ValueError("Number of partitions must be positive.")
-            return numPartitions
-        return self.ctx._shuffle_partitions or max(self.getNumPartitions(), 1)
+            return positive(numPartitions)
+        return self.ctx._shuffle_partitions or self.getNumPartitions()
 
     @in_engine(_typed.partition_by)
     def partitionBy(self, numPartitions: Optional[int],
@@ -558,24 +566,27 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     def _cogrouped(self, others: Sequence[RDD], numPartitions: Optional[int]) -> RDD:
         """(key, a list of values for each RDD). By default it has as many partitions as a union of
         the RDDs, as in PySpark: those of all, or of one if they are partitioned alike."""
-        rdds = [self, *others]
+        rdds = [self, *map(_elements_of, others)]
         sides = len(rdds)
         count = numPartitions if numPartitions is not None else (
-            self.ctx._shuffle_partitions or max(_partitions_of_union(rdds), 1))
+            self.ctx._shuffle_partitions or _partitions_of_union(rdds))
+        if count == 0:
+            return self
         place = _shuffle.HashPlace(portable_hash, count)
 
-        def scattered(side: int) -> Dataset:
-            return rdds[side]._apply(
-                lambda _, pairs: _shuffle.scatter_side(pairs, place, side), "pairs")
+        def scatter(side: int) -> Function:
+            return lambda _, pairs: _shuffle.scatter_side(pairs, place, side)
+
+        mapped = [rdd._then(scatter(side)) for side, rdd in enumerate(rdds)]
 
         def made() -> Dataset:
-            parts = [scattered(side) for side in range(sides)]
             union = reduce(lambda a, b: Dataset(a.rdd.call("glint_union", b.rdd), "buckets", a, b),
-                           parts)
+                           [rdd._applied("pairs") for rdd in mapped])
             return self._workers.shuffle(union, count)
 
-        return RDD(self.ctx, Once(made), lambda _, buckets: _shuffle.gather_sides(buckets, sides),
-                   Partitioner(count, portable_hash), rdds)
+        return RDD(self.ctx, Once(made, *(rdd._source for rdd in mapped)),
+                   lambda _, buckets: _shuffle.gather_sides(buckets, sides),
+                   Partitioner(count, portable_hash))
 
     def _joined(self, other: RDD, numPartitions: Optional[int],
                 join: Callable[[Any, Any], Iterable[Any]]) -> RDD:
@@ -631,11 +642,8 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
 
     @in_engine(_typed.iterate)
     def toLocalIterator(self, prefetchPartitions: bool = False) -> Iterator[Any]:
-        return chain(self._workers.iterate(self._blocks()), self._checkpoint_at_end())
-
-    def _checkpoint_at_end(self) -> Iterator[Any]:
-        self._checkpoint_lineage()
-        yield from ()
+        """Saves no checkpoint, as in Spark."""
+        return self._workers.iterate(self._elements()._blocks())
 
     def foreach(self, f: Callable[[Any], None]) -> None:
         def each(_: int, items: Iterator[Any]) -> Iterator[Any]:
@@ -663,7 +671,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         """The first; computes as few partitions as it can."""
         if num <= 0:
             return []
-        return self._act(self._apply(lambda _, items: islice(items, num), block=1), num)
+        return self._values(lambda _, items: islice(items, num), num, 1)
 
     @in_engine(_typed.first)
     def first(self) -> Any:
@@ -767,19 +775,21 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
                 counts[x] = counts.get(x, 0) + 1
             return [counts]
 
-        total: dict[Any, int] = defaultdict(int)
-        for counts in self._values(each):
+        def merge(total: dict[Any, int], counts: dict[Any, int]) -> dict[Any, int]:
             for value, count in counts.items():
                 total[value] += count
-        return total
+            return total
+
+        first: list[dict[Any, int]] = [defaultdict(int)]
+        return reduce(merge, first + self._some_values(each))
 
     def countByKey(self) -> dict[Any, int]:
         return self.keys().countByValue()
 
     @in_engine(_typed.top)
     def top(self, num: int, key: Optional[Callable[[Any], Any]] = None) -> list[Any]:
-        some = self._values(lambda _, items: heapq.nlargest(num, items, key))
-        return heapq.nlargest(num, some, key)
+        some = self._some_values(lambda _, items: [heapq.nlargest(num, items, key)])
+        return heapq.nlargest(num, chain.from_iterable(some), key)
 
     @in_engine(_typed.take_ordered)
     def takeOrdered(self, num: int, key: Optional[Callable[[Any], Any]] = None) -> list[Any]:
@@ -803,7 +813,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
                 out[k] = f(out[k], v) if k in out else v
             return out
 
-        return merge(pair for part in self._values(lambda _, pairs: [merge(pairs)])
+        return merge(pair for part in self._some_values(lambda _, pairs: [merge(pairs)])
                      for pair in part.items())
 
     def lookup(self, key: Any) -> list[Any]:
@@ -827,7 +837,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
             codec = GZIP if compress and compressionCodecClass is None else compressionCodecClass
             save_parts(self, path, save_text_part(codec))
         else:
-            lines = self._apply(lambda _, items: map(text_of, items), "lines")
+            lines = self._then(lambda _, items: map(text_of, items))._applied("lines")
             self._workers.act(lambda: _typed.save_as_text_file(
                 lines.rdd, path, compressionCodecClass, compress=compress))
 
@@ -843,19 +853,17 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         for x in self.toLocalIterator():
             f(x)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _NOT_HERE:
-            raise not_here(f"RDD.{name}", _NOT_HERE[name])
-        raise AttributeError(f"'RDD' object has no attribute {name!r}")
+    def getResourceProfile(self) -> None:
+        """It has none."""
 
 
-_HADOOP = "use saveAsTextFile or saveAsPickleFile; Hadoop's formats need the JVM"
-_NOT_HERE = {name: _HADOOP for name in (
-    "saveAsNewAPIHadoopDataset", "saveAsNewAPIHadoopFile", "saveAsHadoopDataset",
-    "saveAsHadoopFile", "saveAsSequenceFile")}
-_NOT_HERE["barrier"] = "tasks do not wait for each other; use mapPartitions"
-_NOT_HERE["withResources"] = _NOT_HERE["getResourceProfile"] = "there are no resource profiles"
-_NOT_HERE["toDF"] = "collect() and a DataFrame of pandas or Polars, or PySpark itself"
+refuse_methods(RDD, "use saveAsTextFile or saveAsPickleFile; Hadoop's formats need the JVM",
+               "saveAsNewAPIHadoopDataset", "saveAsNewAPIHadoopFile", "saveAsHadoopDataset",
+               "saveAsHadoopFile", "saveAsSequenceFile")
+refuse_methods(RDD, "tasks do not wait for each other; use mapPartitions", "barrier")
+refuse_methods(RDD, "there are no resource profiles; use local[N] or the slots of a cluster",
+               "withResources")
+refuse_methods(RDD, "use toPandas, toPolars or toArrow, or PySpark itself", "toDF")
 
 
 def _one(_: Any) -> int:
@@ -872,7 +880,7 @@ PipelinedRDD = RDD
 def typed_rdd(ctx: Any, records: Records, form: Optional[str] = None) -> RDD:
     """An RDD of records whose types are known; `form` is what workers call them."""
     data = Dataset(records, form or records.form())
-    made = RDD(ctx, lambda: data)
+    made = RDD(ctx, Once(lambda: data))
     made._made, made._records = data, records
     return made
 

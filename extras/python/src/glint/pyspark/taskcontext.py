@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Any, Optional
 
 from .. import _task
 from .errors import not_here
@@ -32,6 +32,11 @@ class TaskContext:
 
     def cpus(self) -> int:
         return 1
+
+    def cpuAmount(self) -> Any:
+        from decimal import Decimal
+
+        return Decimal(1)
 
     def resources(self) -> dict[str, object]:
         return {}
