@@ -67,6 +67,22 @@ static void *mem_cache_take(uint64_t size)
     return block;
 }
 
+/* Returns the largest kept block of less than `size` bytes, or NULL. The caller owns it; it is not
+ * in use. Sets *out_size. */
+static void *mem_cache_take_smaller(uint64_t size, uint64_t *out_size)
+{
+    pthread_mutex_lock(&lock);
+    uint32_t best = kept_count;
+    for (uint32_t i = 0; i < kept_count; i++)
+        if (kept_blocks[i].size < size &&
+            (best == kept_count || kept_blocks[i].size > kept_blocks[best].size))
+            best = i;
+    *out_size = best < kept_count ? kept_blocks[best].size : 0;
+    void *block = best < kept_count ? remove_cached_memory(best) : NULL;
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
 /* A new block of `size` bytes is in use, for which kept ones may be freed. */
 static void mem_cache_add(uint64_t size)
 {
@@ -178,6 +194,32 @@ static bool is_large_allocation(void *block)
            (uintptr_t)block % HUGE_PAGE_BYTES == 0;
 }
 
+/* Gives pages of one large block to another, of the first `size` bytes. Returns how many bytes were
+ * moved. */
+static uint64_t move_huge_pages(uint8_t *to, uint8_t *from, uint64_t size)
+{
+    uint64_t at = 0;
+    /* One by one: they may come from several mappings, of which mremap takes one at a time. */
+    for (; size - at >= HUGE_PAGE_BYTES; at += HUGE_PAGE_BYTES)
+        if (mremap(from + at, HUGE_PAGE_BYTES, HUGE_PAGE_BYTES,
+                   MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to + at) == MAP_FAILED)
+            break;
+    return at;
+}
+
+/* Gives a new block of `size` bytes the pages of kept ones that are smaller: the kernel need not
+ * clear as many. What they contain does not matter. */
+static void move_kept_pages(uint8_t *block, uint64_t size)
+{
+    uint64_t at = 0, kept_size, moved;
+    do {
+        uint8_t *kept = mem_cache_take_smaller(size - at + 1, &kept_size);
+        moved = kept != NULL ? move_huge_pages(block + at, kept, kept_size) : 0;
+        at += moved;
+        free(kept);
+    } while (moved > 0);
+}
+
 static void *allocate_fresh_block(uint64_t whole)
 {
     const uint64_t alignment = whole < LARGE_BLOCK_BYTES ? 64 : HUGE_PAGE_BYTES;
@@ -185,7 +227,9 @@ static void *allocate_fresh_block(uint64_t whole)
     if (posix_memalign(&block, alignment, whole) != 0 &&
         !(mem_cache_clear() && posix_memalign(&block, alignment, whole) == 0))
         return NULL;
-    if (is_large_allocation(block)) mem_cache_add(malloc_usable_size(block));
+    if (!is_large_allocation(block)) return block;
+    move_kept_pages(block, whole);
+    mem_cache_add(malloc_usable_size(block));
     return block;
 }
 
@@ -253,14 +297,9 @@ static void cache_or_free_block(void *block, bool keep)
 
 /* Moves bytes from one large block to another by giving it the pages, so that nothing is copied or
  * cleared. What the system does not move is copied. Returns whether `from` has lost pages. */
-static bool move_pages_to_block(uint8_t *to, uint8_t *from, uint64_t size)
+static bool move_bytes_to_block(uint8_t *to, uint8_t *from, uint64_t size)
 {
-    uint64_t at = 0;
-    /* One by one: they may come from several mappings, of which mremap takes one at a time. */
-    for (; size - at >= HUGE_PAGE_BYTES; at += HUGE_PAGE_BYTES)
-        if (mremap(from + at, HUGE_PAGE_BYTES, HUGE_PAGE_BYTES,
-                   MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to + at) == MAP_FAILED)
-            break;
+    const uint64_t at = move_huge_pages(to, from, size);
     memcpy(to + at, from + at, size - at);
     return at > 0;
 }
@@ -274,7 +313,7 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size)
     const uint64_t used = old_size < size ? old_size : size;
     bool moved = false;
     if (block != NULL && is_large_allocation(block) && is_large_allocation(grown) && !kept)
-        moved = move_pages_to_block(grown, block, used);
+        moved = move_bytes_to_block(grown, block, used);
     else if (block != NULL)
         memcpy(grown, block, used);
     cache_or_free_block(block, !moved);

@@ -60,6 +60,31 @@ Test(mem, freed_large_blocks_are_kept_up_to_the_limit)
     mem_free(mem_alloc(20 << 20)); /* nothing is kept now: a leak for valgrind and the sanitizers */
 }
 
+/* What a new block contains is not defined; here it shows which pages it has. */
+Test(mem, new_large_blocks_get_the_pages_of_smaller_kept_ones)
+{
+    mem_keep_large_blocks(128 << 20);
+    uint8_t *first = mem_alloc(20 << 20), *second = mem_alloc(8 << 20);
+    cr_assert(first != NULL && second != NULL);
+    memset(first, 'x', 20 << 20);
+    memset(second, 'y', 8 << 20);
+    mem_free(second);
+    mem_free(first);
+    uint8_t *larger = mem_alloc(40 << 20);
+    cr_assert(larger != NULL && is_aligned(larger, 64));
+    cr_expect_eq(larger[0], 'x', "the largest one first");
+    cr_expect_eq(larger[(20 << 20) - 1], 'x');
+    cr_expect_not_null(memchr(larger + (20 << 20), 'y', 20 << 20), "then the other one");
+    memset(larger, 'z', 40 << 20); /* all of it can be written */
+    mem_free(larger);
+    uint8_t *zeros = mem_zalloc(60 << 20);
+    cr_assert_not_null(zeros);
+    for (uint64_t i = 0; i < 60 << 20; i += 1000) cr_assert_eq(zeros[i], 0);
+    mem_free(zeros);
+    mem_keep_large_blocks(-(128 << 20));
+    cr_assert_eq(mem_live_blocks(), 0);
+}
+
 /* Of large blocks the pages move, here from several mappings. */
 Test(mem, large_blocks_keep_their_bytes_when_they_grow)
 {
