@@ -35,6 +35,11 @@ int record_buffer_add(struct record_buffer *b, struct glint_task *task, uint32_t
     if (!buffer_reserve(&b->records, size) ||
         !buffer_reserve(&b->entries, sizeof(struct sort_entry)))
         return error_no_memory(&task->error);
+    if (b->entries.size == 0) {
+        b->key_size = key.size;
+        b->key_sizes_differ = 0;
+    }
+    b->key_sizes_differ |= key.size ^ b->key_size;
     uint8_t *out = b->records.data + b->records.size;
     memcpy(out, &head, sizeof head);
     bytes_copy(out + sizeof head, key.data, key.size);
@@ -65,6 +70,12 @@ static void prefetch_key(const void *arg, uint64_t reference)
     __builtin_prefetch(b->records.data + reference * 8);
 }
 
+/* Then sorting reads no keys. */
+static bool prefixes_are_keys(const struct record_buffer *b)
+{
+    return b->key_sizes_differ == 0 && b->key_size <= sizeof(uint64_t);
+}
+
 bool record_buffer_sort(struct record_buffer *b, bool by_key)
 {
     struct sort_entry *e = (struct sort_entry *)(void *)b->entries.data;
@@ -74,7 +85,7 @@ bool record_buffer_sort(struct record_buffer *b, bool by_key)
         for (uint64_t i = 0; i < count; i++) e[i].prefix = 0;
     const struct sort_keys keys = {key_of_sorted_record, prefetch_key, b};
     sort_entries(e, (struct sort_entry *)(void *)b->scratch.data, count, b->descending,
-                 by_key && !sort_prefix_is_key(b->key) ? &keys : NULL);
+                 by_key && !prefixes_are_keys(b) ? &keys : NULL);
     return true;
 }
 
@@ -241,7 +252,7 @@ int combine_buffer_init(struct combine_buffer *g, struct glint_task *task,
         .task = task,
         .spec = spec,
         .slot_histogram = slot_histogram_for_cpu(),
-        .records = {.descending = spec->dependency.descending, .key = spec->key}};
+        .records = {.descending = spec->dependency.descending}};
     hash_table_init(&g->table, &g->pool, task->table_seed);
     int r = aggregator_init(&g->aggregator, task, spec, state);
     g->pool.aligned = g->aggregator.acc_struct != 0;

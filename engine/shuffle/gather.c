@@ -571,7 +571,6 @@ void gather_begin(struct gather *g, struct glint_task *task, const struct shuffl
     *g = (struct gather){
         .task = task, .spec = spec, .records = UINT64_MAX, .budget = gather_budget(task)};
     g->buffer.descending = spec->dependency.descending;
-    g->buffer.key = spec->key;
 }
 
 int gather_batch(struct gather *g, const struct glint_batch *batch)

@@ -41,7 +41,8 @@ static uint32_t count_bounds_below(const struct shuffle_spec *spec, struct glint
     uint32_t low = 0, left = d->bound_count;
     while (left > 0) {
         const uint32_t half = (left + 1) / 2;
-        low += prefixes[low + half - 1] < prefix ? half : 0;
+        /* All bits or none: compilers make a branch of half or 0, which is not predictable. */
+        low += half & (0 - (uint32_t)(prefixes[low + half - 1] < prefix));
         left -= half;
     }
     uint32_t high = d->bound_count;

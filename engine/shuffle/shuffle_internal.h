@@ -29,10 +29,11 @@ struct record_header {
     uint32_t key_size, value_size;
 };
 
-/* Zeros are empty, except that the caller sets `descending` and `key`. */
+/* Zeros are empty, except that the caller sets `descending`. */
 struct record_buffer {
     bool descending;
-    enum glint_type key;
+    uint64_t key_size;         /* of the first record */
+    uint64_t key_sizes_differ; /* 0: all have it */
     struct buffer records; /* struct record_header, key, value; each aligned to 8 bytes */
     struct buffer entries; /* struct sort_entry, one per record; the reference is its offset / 8 */
     struct buffer scratch; /* for sorting */
