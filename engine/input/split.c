@@ -597,12 +597,20 @@ static uint64_t needed_bytes_of_row_group(const struct input_list *list, uint32_
     return part < 1 ? 1 : part > INT64_MAX ? INT64_MAX : part;
 }
 
+uint64_t splits_decoded_bytes(const struct input_list *list)
+{
+    uint64_t bytes = 0;
+    if (list->schema == NULL) return list->bytes;
+    for (uint32_t i = 0; i < list->schema->starts[list->count] && bytes < INT64_MAX; i++)
+        bytes += needed_bytes_of_row_group(list, i);
+    return bytes;
+}
+
 /* Checks that the columns can be read, and chooses the size of splits of their files so that all
  * have about the same. */
 static int plan_column_splits(struct split_builder *p)
 {
     const struct input_list *list = p->list;
-    uint64_t bytes = 0;
     for (uint32_t i = 0; i < list->layout->count; i++) {
         const char *problem = list->schema->columns[list->layout->columns[i].field].problem;
         if (problem != NULL)
@@ -610,8 +618,7 @@ static int plan_column_splits(struct split_builder *p)
                              "choose other columns (select --columns), or write it as another type",
                              "%s", problem);
     }
-    for (uint32_t i = 0; i < list->schema->starts[list->count] && bytes < INT64_MAX; i++)
-        bytes += needed_bytes_of_row_group(list, i);
+    const uint64_t bytes = splits_decoded_bytes(list);
     if (p->split_bytes == 0) p->split_bytes = split_bytes_default(bytes);
     const uint64_t splits = bytes / p->split_bytes + (bytes % p->split_bytes > 0);
     p->split_bytes = splits > 0 ? bytes / splits + 1 : p->split_bytes;

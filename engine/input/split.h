@@ -23,6 +23,9 @@ struct splits {
  * NO_MEMORY, or INPUT_* of a compressed file. */
 int splits_make_by_bytes(struct env *env, const struct input_list *list, uint64_t split_bytes,
                          struct splits *out, struct glint_error *error);
+/* What tasks read of the files: their bytes, or, of files of columns whose schema was read, about
+ * the bytes of the needed columns, decoded. */
+uint64_t splits_decoded_bytes(const struct input_list *list);
 /* The size of a split that 0 means there. */
 uint64_t split_bytes_default(uint64_t input_bytes);
 /* As splits_make_by_bytes, but no file is cut: for formats that must be read from the start.

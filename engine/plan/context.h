@@ -19,11 +19,12 @@
 /* A set of distinct sources that have bytes to read, sorted by id. Immutable once made. Shared
  * between RDDs, each of which holds a reference. */
 struct source_set {
-    uint64_t bytes; /* sum of their input_bytes, saturated at UINT64_MAX */
+    /* Sums, saturated at UINT64_MAX. */
+    uint64_t input_bytes, decoded_bytes;
     uint32_t refs, count;
     struct source_size {
         uint32_t id;
-        uint64_t input_bytes;
+        uint64_t input_bytes, decoded_bytes;
     } items[];
 };
 
@@ -80,7 +81,9 @@ struct glint_rdd {
     const struct glint_function *fn;
     struct glint_slice args, params; /* encoded as msgpack */
     struct shuffle_dependency dependency;
-    uint64_t input_bytes; /* of all sources that it descends from, each counted once */
+    /* Of all sources that it descends from, each counted once; of a source without children
+     * decoded_bytes is 0: the columns that it reads are not known. */
+    uint64_t input_bytes, decoded_bytes;
     bool header;          /* source: skip the first line of each file */
     bool side;            /* descends only from side files: explain runs its actions */
     bool estimated;       /* explain: the input was not read, so its splits are an estimate */

@@ -196,7 +196,8 @@ static void source_set_add(struct source_set *set, struct source_size source)
 {
     assert(set->count == 0 || set->items[set->count - 1].id < source.id);
     set->items[set->count++] = source;
-    set->bytes = add_saturated(set->bytes, source.input_bytes);
+    set->input_bytes = add_saturated(set->input_bytes, source.input_bytes);
+    set->decoded_bytes = add_saturated(set->decoded_bytes, source.decoded_bytes);
 }
 
 /* The sources of a parent; a source is its own set. By the time it has children, its bytes are
@@ -207,7 +208,9 @@ static struct source_set *rdd_get_sources(struct glint_rdd *rdd)
         return rdd->sources;
     struct source_set *own = source_set_create(rdd->g, 1);
     if (own == NULL) return NULL;
-    source_set_add(own, (struct source_size){rdd->id, rdd->input_bytes});
+    const uint64_t decoded =
+        rdd->inputs != NULL ? splits_decoded_bytes(rdd->inputs) : rdd->input_bytes;
+    source_set_add(own, (struct source_size){rdd->id, rdd->input_bytes, decoded});
     return rdd->sources = own;
 }
 
@@ -246,7 +249,9 @@ static void rdd_inherit_sources(struct glint_rdd *rdd)
         rdd->sources = merge_source_sets(rdd->g, before, rdd_get_sources(rdd->parents[i]));
         source_set_unref(before);
     }
-    if (rdd->sources != NULL) rdd->input_bytes = rdd->sources->bytes;
+    if (rdd->sources == NULL) return;
+    rdd->input_bytes = rdd->sources->input_bytes;
+    rdd->decoded_bytes = rdd->sources->decoded_bytes;
 }
 
 /* ---- RDDs */
@@ -488,8 +493,8 @@ struct glint_slice rdd_encode_value(struct glint_rdd *rdd, enum glint_type type,
 static uint32_t partition_count_for_input(const struct glint_rdd *rdd)
 {
     if (rdd->g->config.partitions > 0) return rdd->g->config.partitions;
-    uint64_t n = rdd->input_bytes / PARTITION_INPUT_BYTES;
-    if (rdd->input_bytes % PARTITION_INPUT_BYTES > 0) n++;
+    uint64_t n = rdd->decoded_bytes / PARTITION_INPUT_BYTES;
+    if (rdd->decoded_bytes % PARTITION_INPUT_BYTES > 0) n++;
     return n < 1 ? 1 : n > PARTITIONS_DEFAULT_MAX ? PARTITIONS_DEFAULT_MAX : (uint32_t)n;
 }
 

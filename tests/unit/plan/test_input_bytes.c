@@ -52,6 +52,26 @@ Test(input_bytes, sources_without_bytes_add_nothing)
     cr_expect_eq(glint_input_bytes(unite(a, plan_node(&op_nar, none, NULL))), 5);
 }
 
+/* What files of columns are compressed to says little about a shuffle of their rows. */
+Test(input_bytes, partitions_of_a_shuffle_follow_from_decoded_columns)
+{
+    const struct format_piece groups[] = {{.bytes = 9, .memory = 40 * MIB},
+                                          {.bytes = 9, .memory = 40 * MIB}};
+    const uint32_t starts[] = {0, 2};
+    const struct column_schema schema = {.count = 2, .pieces = groups, .starts = starts};
+    const struct row_layout layout = {.count = 1};
+    const struct input_list list = {
+        .count = 1, .bytes = 18, .schema = &schema, .layout = &layout};
+    struct glint_rdd *source = source_of(18);
+    source->inputs = &list;
+    struct glint_rdd *both = unite(source, source_of(6 * MIB));
+    cr_expect_eq(glint_input_bytes(both), 18 + 6 * MIB);
+    cr_expect_eq(rdd_partition_count(plan_node(&op_wid, source, NULL)), 3); /* 40 MiB */
+    cr_expect_eq(rdd_partition_count(plan_node(&op_wid, both, NULL)), 3);
+    cr_expect_eq(rdd_partition_count(plan_node(&op_wid, unite(both, source_of(3 * MIB)), NULL)),
+                 4);
+}
+
 Test(input_bytes, sum_saturates)
 {
     struct glint_rdd *a = source_of(UINT64_MAX - 1), *b = source_of(3);
