@@ -19,6 +19,7 @@
 
 #define RECORD_BYTES_MAX (VALUE_BYTES_MAX + KEY_BYTES_MAX + 64)
 #define VALUE_HEAD_BYTES (4 * KIB) /* at least so many of a value that is cut */
+#define HEADS_READ_BYTES (16 * KIB)
 
 /* The operator's parameter. */
 enum msgpack_file_form {
@@ -217,10 +218,11 @@ static int reserve_window(struct msgpack_state *s, uint64_t wanted)
     assert(s->rows == 0 && wanted > rest);
     if (rest > 0) memmove(s->window, s->window + s->at, rest);
     if (wanted > s->capacity) {
-        uint8_t *grown = mem_grow(s->window, rest, wanted);
+        const uint64_t capacity = mem_size_of_huge_pages(wanted);
+        uint8_t *grown = mem_grow(s->window, rest, capacity);
         if (grown == NULL) return error_no_memory(&s->task->error);
         s->window = grown;
-        s->capacity = wanted;
+        s->capacity = capacity;
     }
     s->first = s->at = 0;
     s->fill = rest;
@@ -244,7 +246,8 @@ static int read_into_window(struct msgpack_state *s, uint64_t needed)
     assert(needed > have);
     if (task_check_cancelled(s->task) != 0) return GLINT_E_INTERRUPTED;
     if (s->source.ended) return set_file_truncated(s);
-    uint64_t wanted = have < READ_BLOCK_BYTES / 2 ? READ_BLOCK_BYTES : 2 * have;
+    const uint64_t block = s->form == FORM_HEADS ? HEADS_READ_BYTES : READ_BLOCK_BYTES;
+    uint64_t wanted = have < block / 2 ? block : 2 * have;
     /* The size of decompressed data is unknown, so only plain files can be checked in advance. */
     if (piece->compression == COMPRESSION_NONE) {
         const uint64_t most = have + (piece->file_size - s->source.at);

@@ -176,6 +176,13 @@ static void use_huge_pages(uint8_t *block, uint64_t size)
     madvise(block, size & ~(HUGE_PAGE_BYTES - 1), MADV_HUGEPAGE);
 }
 
+uint64_t mem_size_of_huge_pages(uint64_t size)
+{
+    if (size < HUGE_PAGE_BYTES || size > BLOCK_BYTES_MAX) return size;
+    const uint64_t whole = (size + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    return whole < LARGE_BLOCK_BYTES ? LARGE_BLOCK_BYTES : whole;
+}
+
 /* Returns the size to allocate for `size` bytes. Large sizes are rounded to an eighth of a power of
  * two, so that the blocks of similar tasks can be reused; pages that are not used cost nothing. */
 static uint64_t block_size(uint64_t size)

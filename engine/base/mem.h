@@ -22,6 +22,9 @@ void *mem_zalloc_or_fail(uint64_t size, struct glint_error *error);
  * NULL the old block is unchanged. Large blocks use huge pages, which reduces page faults for
  * blocks that are filled from front to back, and grow by moving pages instead of bytes. */
 void *mem_grow(void *block, uint64_t old_size, uint64_t size);
+/* The size with which mem_grow uses huge pages for all of `size` bytes, from 2 MiB on. Pages that
+ * are not used cost nothing. */
+uint64_t mem_size_of_huge_pages(uint64_t size);
 /* NULL is allowed, here and below. */
 void mem_free(void *block);
 char *mem_strdup(const char *text);

@@ -558,7 +558,7 @@ int glint_clear_error(struct glint *g)
 
 void *glint_alloc(struct glint *g, uint64_t size)
 {
-    void *block = mem_alloc(size);
+    void *block = mem_grow(NULL, 0, mem_size_of_huge_pages(size));
     if (block == NULL) error_no_memory(&g->error);
     return block;
 }

@@ -110,6 +110,21 @@ Test(mem, large_blocks_keep_their_bytes_when_they_grow)
     cr_assert_eq(mem_live_blocks(), 0);
 }
 
+Test(mem, sizes_of_whole_huge_pages)
+{
+    const uint64_t huge = 2 * MIB;
+    cr_expect_eq(mem_size_of_huge_pages(0), 0);
+    cr_expect_eq(mem_size_of_huge_pages(huge - 1), huge - 1);
+    cr_expect_eq(mem_size_of_huge_pages(huge), 2 * huge); /* the least large block */
+    cr_expect_eq(mem_size_of_huge_pages(2 * huge), 2 * huge);
+    cr_expect_eq(mem_size_of_huge_pages(2 * huge + 1), 3 * huge);
+    cr_expect_eq(mem_size_of_huge_pages(UINT64_MAX), UINT64_MAX); /* no block is so large */
+    uint8_t *block = mem_grow(NULL, 0, mem_size_of_huge_pages(huge));
+    cr_assert_not_null(block);
+    cr_expect_eq((uintptr_t)block % huge, 0);
+    mem_free(block);
+}
+
 Test(mem, huge_sizes_are_rejected)
 {
     struct arena a = {NULL, NULL, 0};
