@@ -220,14 +220,37 @@ static bool begins_like_number(struct glint_slice value)
     return at < value.size && value.data[at] >= '0' && value.data[at] <= '9';
 }
 
-/* To skip rows is wrong if the first one is a header, or if none has the columns. NULL: it may be
- * right. */
+/* For what is often written for a missing value. NULL: it is something else. */
+static const char *hint_of_null(struct glint_slice value)
+{
+#define NULL_WORD(word)                                                                            \
+    {word, "if " word " is null, add --null " word "; --bad-rows skip leaves out whole rows"}
+    static const struct {
+        const char *word, *hint;
+    } words[] = {
+        {"", "if an empty field is null, add --null ''; --bad-rows skip leaves out whole rows"},
+        NULL_WORD("NA"),   NULL_WORD("N/A"),  NULL_WORD("n/a"), NULL_WORD("NULL"),
+        NULL_WORD("null"), NULL_WORD("None"), NULL_WORD("-"),   NULL_WORD("."),
+        NULL_WORD("--"),   NULL_WORD("?"),
+    };
+#undef NULL_WORD
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (value.size == strlen(words[i].word) &&
+            memcmp(value.data, words[i].word, value.size) == 0)
+            return words[i].hint;
+    return NULL;
+}
+
+/* To skip rows is wrong if the first one is a header, if none has the columns, or if the value is
+ * null. NULL: it may be right. */
 static const char *hint_of_value(bool first, struct glint_slice value)
 {
     if (value.data == NULL)
         return first ? "line 1: check --delimiter and --csv; or is it a header? add --header"
                      : "check --delimiter and --csv; if few rows are short, --bad-rows skip counts "
                        "and skips them";
+    const char *hint = hint_of_null(value);
+    if (hint != NULL) return hint;
     return first && !begins_like_number(value) ? "line 1: is it a header? add --header" : NULL;
 }
 

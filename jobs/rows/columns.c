@@ -92,8 +92,11 @@ static int set_unknown_column_error(struct table *t, const char *option, const c
     char names[HEADER_NAMES_BYTES], after_colon[LETTERS_HINT_BYTES];
     const bool colon = letters[0] != '\0' && memchr(name.data, ':', name.size) != NULL;
     struct glint_slice rest = name;
+    const bool expression = strcmp(option, "where") == 0 || strcmp(option, "columns") == 0;
     const char *hint =
-        colon                      ? letters_hint(letters, after_colon)
+        colon ? letters_hint(letters, after_colon)
+        : expression && t->header
+            ? "$2 is the second column; a name with a space or a sign is in double quotes"
         : cut_option_letters(&rest, "nrt") != 0
             ? "leave out the colon and the letters, which only sort has; top compares numbers, the "
               "largest first: see --text and --smallest"
@@ -246,7 +249,7 @@ static int resolve_path(struct table *t, const char *option, const char *letters
                         struct glint_slice path, uint32_t *out_number, uint8_t *out_letters)
 {
     *out_letters = cut_option_letters(&path, letters);
-    if (fields_check_path(t->g, option, path) != 0) return glint_error(t->g)->code;
+    if (fields_read_path(t->g, option, &path) != 0) return glint_error(t->g)->code;
     uint32_t at = 0;
     while (at < t->json_count && !slices_equal(t->json_paths[at], path)) at++;
     if (at == COLUMNS_MAX)
@@ -386,21 +389,6 @@ static int use_column_name(struct table *t, const char *option, const char *lett
     return add_column_use(t, option, *out, true);
 }
 
-/* Cuts name= or quotes off an item: it is a name. Doubled quotes in a name stay so in headers, too.
- */
-static bool cut_name_marks(struct glint_slice *item)
-{
-    static const char mark[] = "name=";
-    const uint64_t size = sizeof mark - 1;
-    if (item->size >= size && memcmp(item->data, mark, size) == 0) {
-        *item = (struct glint_slice){item->data + size, item->size - size};
-        return true;
-    }
-    if (item->size < 2 || item->data[0] != '"' || item->data[item->size - 1] != '"') return false;
-    *item = (struct glint_slice){item->data + 1, item->size - 2};
-    return true;
-}
-
 /* Whether the first file has a column that the item means. */
 static bool first_file_has_column(struct table *t, const char *letters, struct glint_slice item)
 {
@@ -411,7 +399,7 @@ static bool first_file_has_column(struct table *t, const char *letters, struct g
         count_columns_of_name(names, t->delimiter, item, &at) > 0)
         return true;
     cut_option_letters(&item, letters);
-    if (!cut_name_marks(&item) && glint_parse_i64(item, &number)) return true;
+    if (!fields_cut_name_marks(&item) && glint_parse_i64(item, &number)) return true;
     return count_columns_of_name(names, t->delimiter, item, &at) > 0;
 }
 
@@ -430,7 +418,7 @@ int columns_resolve(struct table *t, const char *option, const char *letters,
         !glint_parse_i64(item, &number))
         return use_column_name(t, option, letters, item, out_number);
     *out_letters = cut_option_letters(&item, letters);
-    if (cut_name_marks(&item)) return use_column_name(t, option, letters, item, out_number);
+    if (fields_cut_name_marks(&item)) return use_column_name(t, option, letters, item, out_number);
     if (glint_parse_i64(item, &number))
         return use_column_number(t, option, item, number, out_number);
     return use_column_name(t, option, letters, item, out_number);
@@ -455,8 +443,7 @@ int columns_read_option(struct table *t, const struct glint_job_args *args, cons
     const char *text = glint_job_option(args, option);
     if (text == NULL || glint_error(t->g)->code != GLINT_OK) return glint_error(t->g)->code;
     struct glint_slice rest = {(const uint8_t *)text, strlen(text)}, item;
-    while (t->csv == FIELDS_JSON ? glint_next_field(&rest, ',', &item)
-                                 : next_column_item(&rest, &item)) {
+    while (next_column_item(&rest, &item)) {
         if (item.size == 0)
             return glint_abort(t->g, GLINT_E_BAD_VALUE,
                                "use numbers or names of columns, separated by commas",

@@ -125,10 +125,24 @@ static struct glint_rdd *read_rows_that_match_where(struct glint_rdd *lines, con
     return filter_rows_by_where(read_rows_of_source(lines, f), paths, f);
 }
 
-int fields_check_path(struct glint *g, const char *option, struct glint_slice path)
+bool fields_cut_name_marks(struct glint_slice *item)
+{
+    static const char mark[] = "name=";
+    const uint64_t size = sizeof mark - 1;
+    if (item->size >= size && memcmp(item->data, mark, size) == 0) {
+        *item = (struct glint_slice){item->data + size, item->size - size};
+        return true;
+    }
+    if (item->size < 2 || item->data[0] != '"' || item->data[item->size - 1] != '"') return false;
+    *item = (struct glint_slice){item->data + 1, item->size - 2};
+    return true;
+}
+
+int fields_read_path(struct glint *g, const char *option, struct glint_slice *path)
 {
     int64_t number;
-    if (!glint_parse_i64(path, &number)) return glint_error(g)->code;
+    if (fields_cut_name_marks(path) || !glint_parse_i64(*path, &number))
+        return glint_error(g)->code;
     return glint_abort(
         g, GLINT_E_BAD_VALUE,
         "with --json-lines use a path, such as user.id, or /1 for a name that is a number",
@@ -139,11 +153,11 @@ int fields_check_path(struct glint *g, const char *option, struct glint_slice pa
 static uint32_t read_json_column(struct glint *g, const char *option, const char *text,
                                  struct fields *f)
 {
-    const struct glint_slice path = {(const uint8_t *)text, strlen(text)};
-    fields_check_path(g, option, path);
+    struct glint_slice path = {(const uint8_t *)text, strlen(text)};
+    fields_read_path(g, option, &path);
     for (uint32_t i = 0; i < f->json_count; i++)
         if (f->json_paths[i].size == path.size &&
-            memcmp(f->json_paths[i].data, text, path.size) == 0)
+            memcmp(f->json_paths[i].data, path.data, path.size) == 0)
             return i + 1;
     assert(f->json_count < 2);
     f->json_paths[f->json_count++] = path;

@@ -149,8 +149,12 @@ int fields_delimiter(struct glint *g, const struct glint_job_args *args, const c
  * reads another column than the first (`last` > 0), or if the first line has the delimiter. */
 bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delimiter,
                        uint32_t last);
-/* Checks that a column is a path in JSON and not a number. Returns 0 or the context's code. */
-int fields_check_path(struct glint *g, const char *option, struct glint_slice path);
+/* Cuts name= or quotes off a column of an option: it is a name. Doubled quotes in a name stay so in
+ * headers, too. Returns whether there were some. */
+bool fields_cut_name_marks(struct glint_slice *item);
+/* Makes the path in JSON of a column of an option, which must not be a number without these marks.
+ * Returns 0 or the context's code. */
+int fields_read_path(struct glint *g, const char *option, struct glint_slice *path);
 /* Applies --csv, or --json-lines without paths, and --header to a source. */
 struct glint_rdd *fields_source(struct glint_rdd *lines, uint8_t csv, bool header);
 /* The rows of files, by ROWS_OPTIONS; *out_source: before --where. NULL with the context's error

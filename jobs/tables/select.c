@@ -26,6 +26,7 @@ struct select_state {
     struct columns_reader reader;
     struct select_item items[ITEMS_MAX];
     uint32_t count;
+    int64_t width; /* columns of each row; 0: any number of them */
     struct expression_instruction code[EXPRESSION_CODE_MAX];
     struct glint_slice header; /* the first row of each part; size 0: none */
     bool started;
@@ -55,6 +56,7 @@ static int select_function_init(struct glint_task *task, void *state)
     int e = columns_open(task, &s->reader);
     if (e == 0) e = glint_arg_slice(task, "items", &items);
     if (e == 0) e = glint_arg_slice(task, "header", &s->header);
+    if (e == 0) e = glint_arg_i64(task, "width", &s->width);
     if (e != 0) return e;
     for (uint64_t at = 0; at < items.size;) {
         uint32_t size = 0, count = 0;
@@ -94,6 +96,15 @@ static int emit_header_once(struct select_state *s, struct glint_emitter *out)
     return 0;
 }
 
+/* Beside other columns, all columns of a row are as many as there are names. */
+static bool row_has_width(const struct select_state *s, struct glint_slice row)
+{
+    struct glint_slice field;
+    int64_t count = 0;
+    while (count <= s->width && glint_next_field(&row, (char)s->reader.delimiter, &field)) count++;
+    return count == s->width;
+}
+
 static int emit_selected_columns(struct glint_task *task, void *state,
                                  const struct glint_record *in, struct glint_emitter *out)
 {
@@ -106,6 +117,9 @@ static int emit_selected_columns(struct glint_task *task, void *state,
     if (!s->started) emit_header_once(s, out);
     int e = columns_find(&s->reader, task, row, fields);
     if (e <= 0) return e;
+    if (s->width > 0 && !row_has_width(s, row))
+        return glint_bad_row(task, row,
+                             "* beside others, and not as many columns as the first line");
     s->row.size = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         const struct select_item *item = &s->items[i];
@@ -216,6 +230,18 @@ static void read_item_as_json(struct select_plan *p, struct expression_source *s
     memcpy(s->code + 2, &at, sizeof at);
 }
 
+/* A number alone, which in other options means a column. */
+static void note_number_item(const struct select_plan *p, const struct expression_source *s)
+{
+    uint32_t size;
+    memcpy(&size, s->code + 6, sizeof size);
+    if (s->code[0] != EXPRESSION_PUSH || s->code_size != EXPRESSION_HEAD_BYTES + size) return;
+    const char *number = (const char *)s->code + EXPRESSION_HEAD_BYTES;
+    glint_note(p->table.g,
+               "--columns: %.*s is this number in each row; a column is $%.*s or \"%.*s\"",
+               (int)size, number, (int)size, number, (int)size, number);
+}
+
 static void parse_expression_item(struct select_plan *p, struct expression_source *s)
 {
     const uint32_t paths = p->table.json_count, columns = p->columns.columns.count;
@@ -224,6 +250,7 @@ static void parse_expression_item(struct select_plan *p, struct expression_sourc
     if (s->failed == 0 && p->json_values && is_column_item(s))
         read_item_as_json(p, s, paths, columns);
     if (s->failed != 0) return;
+    if (type == EXPRESSION_NUMBER && !expression_token_is(s, "AS")) note_number_item(p, s);
     if (p->count < ITEMS_MAX) p->types[p->count] = (uint8_t)type;
     if (type == EXPRESSION_TIME || type == EXPRESSION_TIME_OF_DAY)
         expression_fail(s, "a time is no column: write it as a text, such as '2026-01-31'");
@@ -321,6 +348,7 @@ static struct glint_rdd *selected_rows_rdd(const struct select_plan *p, bool hea
     struct glint_args *args = glint_args(g);
     columns_args(args, &p->table, &p->columns.columns);
     glint_args_bytes(args, "items", p->items, p->items_size);
+    glint_args_i64(args, "width", p->star && p->count > 1 ? columns_count(&p->table) : 0);
     glint_args_bytes(args, "header", p->header, header && !once ? p->header_size : 0);
     struct glint_rdd *rows = glint_map_partitions(table_rows(&p->table), &select_row, args);
     if (!once || rows == NULL) return rows;
