@@ -3,7 +3,7 @@
 # arrays(cut=): "cut" drops the entries that do not pass) and its RNTuple, which file["name"] = {...} writes by default.
 # Guess: cut= gives the rows that fulfil it, from an RNTuple as from a TTree, or says that it cannot.
 # Behaviour: from an RNTuple it is not looked at: x > 0 gives all five rows, by arrays(), uproot.concatenate and uproot.iterate, and so does a cut that is no
-# expression at all. From a TTree with the same columns it gives the two rows, and the second is a SyntaxError. So a file that is written anew by the same
+# expression at all. From a TTree with the same columns it gives the two rows, and the second is a SyntaxError. So a file that is written again by the same
 # program loses its filter, without a word.
 set -euo pipefail
 dir=$(mktemp -d)

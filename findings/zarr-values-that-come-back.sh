@@ -5,7 +5,7 @@
 # Guess: a part that was cut off by resize() and is there again after another resize() has the fill value, as in HDF5.
 # Behaviour: in Zarr, versions 2 and 3, and in Blosc2 it has the old values: of 1 to 10 cut to 5 and grown to 10 again the last five are 6 to 10, in HDF5 0. Only
 # whole chunks are deleted, the rest of the last one stays in the file. So it is after append(): 100 appended to the first five and grown is 1 to 5, 100, 7 to 10:
-# three values that nobody wrote there since.
+# three values that were deleted.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
