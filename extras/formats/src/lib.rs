@@ -10,6 +10,7 @@ mod avro_blocks;
 mod avro_check;
 mod avro_file;
 mod avro_schema;
+mod dictionary;
 mod error;
 mod file;
 mod input;

@@ -4,6 +4,7 @@ import io
 import os
 import struct
 import unittest
+from random import Random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -77,6 +78,26 @@ class Write(unittest.TestCase):
                 self.assertTrue(file.table_of().equals(plain))
             with LIBRARY.open(LIBRARY.write(plain.slice(0, 0), kind), kind) as file:
                 self.assertTrue(file.table_of().equals(plain.slice(0, 0)))
+
+    def test_values_that_hardly_repeat_get_no_dictionary(self):
+        """Of 8 bytes a dictionary has at most 131,072; a row group has up to 1,048,576 rows."""
+        n, random = 60000, Random(1)
+        drawn = lambda values: [random.randrange(values) for _ in range(n)]
+        columns = [(list(range(n)), False), ([f"id{i}" for i in drawn(10**9)], False),
+                   (drawn(10**6), False), (sorted(drawn(50000)), False),
+                   ([None if i % 2 else i for i in range(n)], False), (drawn(100), True),
+                   (drawn(50000), True), ([i % 10000 for i in range(n)], True),
+                   ([f"{i // 40}" for i in range(n)], True), ([[i] for i in range(n)], True)]
+        for number, (values, has) in enumerate(columns):
+            table = pa.table({"c d": values})
+            for batch_rows in (8192, n):
+                file = pq.ParquetFile(io.BytesIO(LIBRARY.write(table, batch_rows=batch_rows)))
+                self.assertTrue(file.read().equals(table))
+                chunk = file.metadata.row_group(0).column(0)
+                self.assertEqual(chunk.has_dictionary_page, has, (number, batch_rows))
+        few = LIBRARY.write(pa.table({"a": list(range(9000))}), batch_rows=1000)
+        chunk = pq.ParquetFile(io.BytesIO(few)).metadata.row_group(0).column(0)
+        self.assertTrue(chunk.has_dictionary_page)  # it has room for the values of a small file
 
     def test_what_cannot_be_written(self):
         interval = pa.table({"x": pa.array([pa.MonthDayNano([1, 2, 3])])})
