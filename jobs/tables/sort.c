@@ -13,7 +13,7 @@
 
 /* ---- sort.key, sort.line */
 
-enum { KEY_BYTES = 32 * FIELDS_ROWS_MAX }; /* at first */
+enum { KEY_BYTES = SORT_KEY_ALONE_MAX * FIELDS_ROWS_MAX }; /* at first */
 
 struct key_state {
     struct sort_keys keys;
@@ -58,6 +58,23 @@ static int emit_sort_key(struct key_state *s, struct glint_task *task, struct gl
     return e < 0 ? e : 0;
 }
 
+/* The keys of a column of typed values, which all rows have. */
+static int emit_typed_sort_keys(struct key_state *s, const struct glint_batch *in,
+                                struct glint_emitter *out)
+{
+    sort_keys_put_all(&s->keys, &in->value, in->rows, s->bytes, s->key_start, s->key_end);
+    const struct glint_batch batch = {.rows = in->rows,
+                                      .key = {.type = GLINT_BYTES,
+                                              .base = s->bytes,
+                                              .size = s->key_end[in->rows - 1],
+                                              .start = s->key_start,
+                                              .end = s->key_end},
+                                      .value = in->value,
+                                      .origin = in->origin};
+    glint_emit_batch(out, &batch);
+    return 0;
+}
+
 /* The rows stay where they are. */
 static int emit_sort_keys(struct glint_task *task, void *state, const struct glint_batch *in,
                           struct glint_emitter *out)
@@ -67,6 +84,7 @@ static int emit_sort_keys(struct glint_task *task, void *state, const struct gli
     uint32_t count = 0;
     assert(in->rows <= FIELDS_ROWS_MAX);
     if (rows->start == NULL) return emit_sort_key(s, task, glint_column_slice(rows, 0), out);
+    if (s->keys.alone && in->rows > 0) return emit_typed_sort_keys(s, in, out);
     s->size = 0;
     for (uint32_t row = 0; row < in->rows; row++) {
         struct glint_slice key;

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+static_assert(SORT_KEY_ALONE_MAX == TYPED_VALUE_BYTES_MAX + 1, "a null has a byte more");
 static_assert(SORT_NUMERIC == 1 && SORT_REVERSE == 2, "bits follow SORT_LETTERS");
 
 /* ---- Typed values */
@@ -78,23 +79,32 @@ uint8_t *sort_key_put_value(uint8_t *at, const struct typed_column *c, const uin
     return at + c->size;
 }
 
-/* The key of the only column. Returns 1 or a code. */
-static int make_key_of_only_column(struct sort_keys *k, struct glint_slice row,
-                                   struct glint_slice *out, bool *out_empty)
+/* Writes the key of the only column. Returns its end. */
+static uint8_t *put_key_of_only_column(uint8_t *at, const struct sort_keys *k, const uint8_t *row)
 {
     const uint32_t column = k->reader.columns.number[0];
     const bool reverse = (k->reader.columns.letters[0] & SORT_REVERSE) != 0;
     const struct typed_column *const c = &k->reader.typed->columns[column];
-    *out = (struct glint_slice){k->value, 0};
-    if (out_empty != NULL) *out_empty = typed_row_is_null(row.data, column);
-    if (typed_row_is_null(row.data, column)) {
-        memset(k->value, 0xff, sizeof k->value);
-        if (reverse) out->size = (c->size > 8 ? c->size : 8) + 1;
-        return 1;
+    if (typed_row_is_null(row, column)) {
+        const uint32_t size = !reverse ? 0 : (c->size > 8 ? c->size : 8) + 1;
+        memset(at, 0xff, size);
+        return at + size;
     }
-    out->size = (uint64_t)(sort_key_put_value(k->value, c, row.data + c->at) - k->value);
-    for (uint64_t i = 0; reverse && i < out->size; i++) k->value[i] = (uint8_t)~k->value[i];
-    return 1;
+    uint8_t *const end = sort_key_put_value(at, c, row + c->at);
+    for (; reverse && at < end; at++) *at = (uint8_t)~*at;
+    return end;
+}
+
+void sort_keys_put_all(const struct sort_keys *k, const struct glint_column *rows, uint32_t count,
+                       uint8_t *out, uint32_t *start, uint32_t *end)
+{
+    uint8_t *at = out;
+    assert(k->alone && rows->start != NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        start[i] = (uint32_t)(at - out);
+        at = put_key_of_only_column(at, k, rows->base + rows->start[i]);
+        end[i] = (uint32_t)(at - out);
+    }
 }
 
 /* The key of one of several columns. */
@@ -204,7 +214,13 @@ int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_sl
 {
     struct glint_slice fields[COLUMNS_MAX];
     const struct columns *c = &k->reader.columns;
-    if (k->alone) return make_key_of_only_column(k, row, out, out_empty);
+    if (k->alone) {
+        if (out_empty != NULL)
+            *out_empty = typed_row_is_null(row.data, k->reader.columns.number[0]);
+        *out = (struct glint_slice){
+            k->value, (uint64_t)(put_key_of_only_column(k->value, k, row.data) - k->value)};
+        return 1;
+    }
     int e = columns_find(&k->reader, task, row, fields);
     if (e <= 0) return e;
     if (out_empty != NULL) *out_empty = false;

@@ -28,6 +28,7 @@
  */
 #define SORT_LETTERS "nrt"
 enum { SORT_NUMERIC = 1, SORT_REVERSE = 2, SORT_TEXT = 4, SORT_TIME = 8 };
+enum { SORT_KEY_ALONE_MAX = 33 }; /* a typed value, or a null that follows all */
 
 struct sort_keys {
     struct columns_reader reader;
@@ -47,6 +48,10 @@ int sort_keys_open(struct glint_task *task, struct sort_keys *k);
  * was bad and skipped, or a code. */
 int sort_keys_make(struct sort_keys *k, struct glint_task *task, struct glint_slice row,
                    struct glint_slice *out, bool *out_empty);
+/* The same for `count` rows of a batch, if k->alone: none is bad. Key i is [start[i], end[i]) of
+ * `out`, which has room for SORT_KEY_ALONE_MAX bytes of each. */
+void sort_keys_put_all(const struct sort_keys *k, const struct glint_column *rows, uint32_t count,
+                       uint8_t *out, uint32_t *start, uint32_t *end);
 /* Writes the key of a number or time of a typed row, which is not null. Returns its end. */
 struct typed_column;
 uint8_t *sort_key_put_value(uint8_t *at, const struct typed_column *c, const uint8_t *value);
