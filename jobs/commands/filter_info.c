@@ -229,11 +229,14 @@ static void put_json_seeds(struct json *j, const struct info_row *row)
     json_end(j, ']');
 }
 
-/* Of 128 bits: both halves, the lower one first. */
+/* As --hash-seed takes it: of 32 and 64 bits the int or long of Java, of 128 bits both halves, the
+ * lower one first. */
 static void put_json_hash_seed(struct json *j, const struct bloom_params *params)
 {
     const uint32_t bits = bloom_hash_seed_bits(params->scheme);
-    if (bits > 0 && bits <= 64) json_u64(j, "hash_seed", params->hash_seed[0]);
+    const uint64_t seed = params->hash_seed[0];
+    const int64_t number = bits == 32 ? (int32_t)seed : (int64_t)seed;
+    if (bits > 0 && bits <= 64) json_i64(j, "hash_seed", number);
     if (bits <= 64) return;
     json_begin(j, "hash_seed", '[');
     json_u64(j, NULL, params->hash_seed[0]);

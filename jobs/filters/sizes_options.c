@@ -129,13 +129,14 @@ int sizes_hash_seed_from_options(struct glint *g, const struct glint_job_args *a
                            "use --format spark-v2, datasketches, npm-bloom or fastbloom",
                            "--hash-seed %s: the hash of scheme %s has no seed", text,
                            bloom_scheme_name(sizing->scheme));
-    const bool negative = text[0] == '-' && bits == 32;
+    const bool java = bits == 32 || bits == 64; /* an int or a long, which may be negative */
+    const bool negative = java && text[0] == '-';
     if (!parse_seed(text + negative, &seed) || (seed & lowest) != 0 ||
-        (negative && seed > 1ull << 31) || (bits == 32 && !negative && seed > INT32_MAX))
+        (negative && seed > 1ull << (bits - 1)) || (bits == 32 && !negative && seed > INT32_MAX))
         return glint_abort(g, GLINT_E_BAD_VALUE, NULL,
                            "--hash-seed %s: it must be a whole number of %u bits%s", text,
                            bits > 64 ? 64 : bits, bits == 32 ? ", signed" : "");
-    sizing->hash_seed[0] = negative ? (uint32_t) - (uint32_t)seed : seed;
+    sizing->hash_seed[0] = negative ? (0 - seed) & ~lowest : seed;
     sizing->hash_seed[1] = 0;
     return 0;
 }
