@@ -133,7 +133,7 @@ static void find_value_source(struct row_writer *w, uint32_t column, struct valu
     }
     if (v->array == NULL || v->type->type == ARROW_NULL) return;
     v->key = column_reader_piece(&w->reader)->layout->columns[column].key && arrow_is_f64(v->type);
-    const bool plain = v->type->dictionary == NULL;
+    const bool plain = v->type->dictionary == NULL && v->type->common == ARROW_COMMON_NONE;
     v->kind = plain && v->type->type <= ARROW_DURATION ? VALUE_NUMBER : VALUE_ANY;
     if (plain && (v->type->type == ARROW_UTF8 || v->type->type == ARROW_BINARY) &&
         v->array->length > 0)

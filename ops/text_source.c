@@ -379,14 +379,33 @@ void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32
     mem_free(known);
 }
 
+void text_source_note_key_types(struct glint *g, const struct input_list *list,
+                                const uint32_t *numbers, uint32_t count)
+{
+    const struct column_schema *schema = list->schema;
+    if (numbers == NULL) count = schema->count;
+    for (uint32_t i = 0; i < count && !g->noted_key_types; i++) {
+        const uint32_t number = numbers != NULL ? numbers[i] : i;
+        if (number >= schema->count) continue;
+        const struct schema_column *c = &schema->columns[number];
+        if ((c->kinds & (c->kinds - 1)) == 0) continue;
+        glint_note(g,
+                   "column \"%s\" has types in different files that have no common one: its values "
+                   "are compared as texts",
+                   c->name);
+        g->noted_key_types = true;
+    }
+}
+
 void glint_key_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_t count)
 {
     struct input_list *list = text_source_list(lines);
     if (list == NULL || !list->has_columns || context_failed(lines->g)) return;
     struct glint_error *error = &lines->g->error;
     assert(!lines->counted);
-    if (input_list_read_schema(lines->g->config.env, list, error) == 0)
-        input_list_key_columns(list, numbers, count, error);
+    if (input_list_read_schema(lines->g->config.env, list, error) != 0) return;
+    text_source_note_key_types(lines->g, list, numbers, count);
+    input_list_key_columns(list, numbers, count, error);
 }
 
 static bool set_row_types(struct input_list *list)

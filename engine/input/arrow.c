@@ -790,13 +790,86 @@ static bool append_json(const struct arrow_field *f, const struct ArrowArray *a,
            buffer_append(out, "\"", 1);
 }
 
+/* ---- Columns that have different types in different files */
+
+/* Appends zeros behind the point. */
+static size_t pad_decimal(char *text, size_t size, uint32_t scale)
+{
+    const char *point = memchr(text, '.', size);
+    uint32_t digits = point != NULL ? (uint32_t)(text + size - point - 1) : 0;
+    if (point == NULL && scale > 0) text[size++] = '.';
+    for (; digits < scale; digits++) text[size++] = '0';
+    return size;
+}
+
+/* Without zeros behind the point. */
+static size_t cut_decimal(const char *text, size_t size)
+{
+    if (memchr(text, '.', size) == NULL) return size;
+    while (text[size - 1] == '0') size--;
+    return text[size - 1] == '.' ? size - 1 : size;
+}
+
+/* Each decimal of so few digits has a double of its own, whose text has these digits. */
+enum { F64_SURE_DIGITS = 15 };
+
+/* An integer or decimal becomes the text of the double that is this number. One that no double is
+ * keeps its digits, without zeros at the end: no double has this text. */
+static size_t format_as_f64(char *text, size_t size)
+{
+    char exact[2 * ARROW_NUMBER_TEXT_MAX];
+    double value;
+    size = cut_decimal(text, size);
+    if (!text_parse_f64((const uint8_t *)text, size, &value)) return size;
+    if (size > F64_SURE_DIGITS) {
+        const char *point = memchr(text, '.', size), *first = text;
+        while (first < text + size && strchr("-0.", *first) != NULL) first++;
+        const bool inside = point != NULL && point > first;
+        const bool sure = (size_t)(text + size - first) - inside <= F64_SURE_DIGITS;
+        if (point != NULL && !sure) return size;
+        if (!sure && (!text_format(exact, sizeof exact, "%.0f", value) || strlen(exact) != size ||
+                      memcmp(exact, text, size) != 0))
+            return size;
+    }
+    return text_format_f64(text, value);
+}
+
+/* Appends a value that is no text as its common type has it. */
+static bool append_common_text(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
+                               uint8_t common, struct buffer *out)
+{
+    static const char midnight[] = "T00:00:00";
+    const bool date = f->type == ARROW_DATE32 || f->type == ARROW_DATE64;
+    if (!buffer_reserve(out, 2 * ARROW_NUMBER_TEXT_MAX)) return false;
+    char *const text = (char *)out->data + out->size;
+    size_t size = arrow_format_number(f, a, row, text);
+    if (common >= ARROW_COMMON_DECIMAL) {
+        size = pad_decimal(text, size, (uint32_t)(common - ARROW_COMMON_DECIMAL));
+    } else if (common == ARROW_COMMON_F64) {
+        const double value = arrow_is_f64(f) ? arrow_f64(f, a, row) : 0;
+        if (!arrow_is_f64(f))
+            size = format_as_f64(text, size);
+        else if (value == rint(value)) /* shortest digits of a float may be those of another one */
+            size = text_format_f64(text, value);
+    } else {
+        if (date) memcpy(text + size, midnight, sizeof midnight - 1);
+        if (date) size += sizeof midnight - 1;
+        if (common == ARROW_COMMON_INSTANT && !f->zoned) text[size++] = 'Z';
+    }
+    out->size += size;
+    return true;
+}
+
 bool arrow_append_text(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
                        struct buffer *out)
 {
+    const uint8_t common = f->common;
     assert(!arrow_is_null(f, a, row));
     resolve_dictionaries_and_runs(&f, &a, &row);
     if (f->child_count > 0 || f->type == ARROW_STRUCT) return append_json(f, a, row, out);
-    if (!arrow_is_bytes(f)) return append_number(f, a, row, out);
+    if (!arrow_is_bytes(f))
+        return common == ARROW_COMMON_NONE ? append_number(f, a, row, out)
+                                           : append_common_text(f, a, row, common, out);
     const struct glint_slice bytes = arrow_bytes(f, a, row);
     return bytes.size == 0 || buffer_append(out, bytes.data, bytes.size);
 }

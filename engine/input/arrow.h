@@ -48,6 +48,17 @@ enum arrow_type {
 /* Fractions of a second: 10^-digits. */
 enum arrow_unit { ARROW_SECONDS = 0, ARROW_MILLIS = 3, ARROW_MICROS = 6, ARROW_NANOS = 9 };
 
+/* What the text of a column's values becomes where files give it different types of numbers, or of
+ * times: that of one type which has all of them. */
+enum arrow_common {
+    ARROW_COMMON_NONE,      /* it stays as it is */
+    ARROW_COMMON_F64,       /* of integers and decimals: that of the double which is the number */
+    ARROW_COMMON_TIMESTAMP, /* of dates: midnight */
+    ARROW_COMMON_INSTANT,   /* of dates and timestamps: in UTC, with Z */
+    ARROW_COMMON_DECIMAL,   /* + the digits after the point */
+    ARROW_COMMON_MAX = ARROW_COMMON_DECIMAL + 76
+};
+
 /* A column or a part of one. */
 struct arrow_field {
     const char *name,
@@ -61,6 +72,7 @@ struct arrow_field {
     const struct arrow_field *children;
     const struct arrow_field *dictionary; /* the values; `type` is that of the indexes; or NULL */
     const char *problem; /* of a column (arrow_table_read): why it cannot be read; NULL: it can */
+    uint8_t common;      /* enum arrow_common: of a column; its reader sets it */
 };
 
 enum { ARROW_DEPTH_MAX = 64, ARROW_FIELDS_MAX = 1 << 20 };
@@ -117,14 +129,14 @@ double arrow_f64(const struct arrow_field *field, const struct ArrowArray *array
 #define ARROW_NUMBER_TEXT_MAX 192u
 
 /* Writes the text that arrow_append_text appends, of a value of a type from BOOL to DURATION,
- * without a dictionary. `text` has ARROW_NUMBER_TEXT_MAX bytes. Returns the size. */
+ * without a dictionary and `common`. `text` has ARROW_NUMBER_TEXT_MAX bytes. Returns the size. */
 size_t arrow_format_number(const struct arrow_field *field, const struct ArrowArray *array,
                            int64_t row, char *text);
 /* Appends the text of a value that is not null: integers and decimals in decimal, a float as the
  * shortest text that parses to it, true and false, dates and times by ISO 8601 (a timestamp of a
  * time zone in UTC, with Z), a duration as its number of units, text and bytes as they are, lists,
- * structs and maps as JSON, with bytes that are not UTF-8 as json_bytes writes them. Returns false
- * when out of memory. */
+ * structs and maps as JSON, with bytes that are not UTF-8 as json_bytes writes them; then as
+ * `common` says. Returns false when out of memory. */
 bool arrow_append_text(const struct arrow_field *field, const struct ArrowArray *array, int64_t row,
                        struct buffer *out);
 /* Cuts the sign off the text of a float's zero, of `size` bytes. Returns the size. */

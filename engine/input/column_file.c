@@ -223,6 +223,44 @@ static uint8_t column_kind_of_field(const struct arrow_field *field)
     return type == ARROW_NULL ? 0 : KIND_OTHERS;
 }
 
+static enum column_form column_form_of_field(const struct arrow_field *field)
+{
+    const struct arrow_field *values = arrow_value_field(field);
+    switch (values->type) {
+    case ARROW_DECIMAL: return FORM_DECIMAL;
+    case ARROW_DURATION: return FORM_DURATION;
+    case ARROW_DATE32:
+    case ARROW_DATE64: return FORM_DATE;
+    case ARROW_TIMESTAMP: return values->zoned ? FORM_INSTANT : FORM_TIMESTAMP;
+    default: break;
+    }
+    if (values->type >= ARROW_I8 && values->type <= ARROW_U64) return FORM_INTEGER;
+    return arrow_is_f64(values) ? FORM_FLOAT : 0;
+}
+
+static void add_form_to_column(struct schema_column *column, const struct arrow_field *field)
+{
+    const struct arrow_field *values = arrow_value_field(field);
+    column->forms |= (uint8_t)column_form_of_field(field);
+    if (values->type == ARROW_DECIMAL && values->scale > column->scale)
+        column->scale = values->scale;
+}
+
+/* The type whose text all values get, where files give them types of which a value has several
+ * texts. */
+static enum arrow_common find_common_type(const struct schema_column *c)
+{
+    const uint8_t forms = c->forms;
+    const bool one = (forms & (forms - 1)) == 0;
+    assert(c->scale >= 0 && ARROW_COMMON_DECIMAL + c->scale <= ARROW_COMMON_MAX);
+    if (c->kinds == KIND_TIMES && !one)
+        return forms & FORM_INSTANT ? ARROW_COMMON_INSTANT : ARROW_COMMON_TIMESTAMP;
+    if (c->kinds != KIND_NUMBERS || (forms & FORM_DURATION) != 0) return ARROW_COMMON_NONE;
+    if ((forms & FORM_FLOAT) != 0) return one ? ARROW_COMMON_NONE : ARROW_COMMON_F64;
+    if ((forms & FORM_DECIMAL) == 0 || !c->several_types) return ARROW_COMMON_NONE;
+    return (enum arrow_common)(ARROW_COMMON_DECIMAL + c->scale);
+}
+
 static bool is_binary(const char *type)
 {
     return type[0] == 'z' || type[0] == 'Z' || type[0] == 'w';
@@ -258,13 +296,15 @@ static int add_column_to_schema(struct schema_reader *s, const struct arrow_fiel
     const uint8_t kind = column_kind_of_field(field);
     if (known != UINT32_MAX) {
         s->columns[known].kinds |= kind;
+        add_form_to_column(&s->columns[known], field);
         return widen_column_type(s, &s->columns[known], class, type);
     }
-    const struct schema_column column = {.name = arena_strdup(s->arena, field->name),
-                                         .class = class,
-                                         .type = arena_strdup(s->arena, type),
-                                         .kinds = kind,
-                                         .lacking = file > 0 ? 0 : UINT64_MAX};
+    struct schema_column column = {.name = arena_strdup(s->arena, field->name),
+                                   .class = class,
+                                   .type = arena_strdup(s->arena, type),
+                                   .kinds = kind,
+                                   .lacking = file > 0 ? 0 : UINT64_MAX};
+    add_form_to_column(&column, field);
     if (column.name == NULL || column.type == NULL ||
         !array_reserve(&s->columns, &s->column_capacity, n + UINT64_C(1), sizeof *s->columns) ||
         !name_table_add(&s->names, column.name))
@@ -355,6 +395,8 @@ static int finish_schema(struct schema_reader *s)
     for (uint32_t i = 0; ok && i < count; i++)
         ok = (i == 0 || buffer_append(&header, "\x1f", 1)) &&
              buffer_append(&header, s->columns[i].name, strlen(s->columns[i].name));
+    for (uint32_t i = 0; i < count; i++)
+        s->columns[i].common = (uint8_t)find_common_type(&s->columns[i]);
     const struct column_schema schema = {
         .count = count,
         .columns = arena_copy(s->arena, s->columns, count * sizeof *s->columns),
@@ -382,10 +424,11 @@ int input_list_need_columns(struct input_list *list, const uint32_t *numbers, ui
     *layout =
         (struct row_layout){.fields = schema->count, .columns = columns, .types = list->types};
     for (uint32_t field = 0; field < schema->count; field++)
-        columns[field] = (struct row_column){
-            .field = field,
-            .name = numbers == NULL ? schema->columns[field].name : NULL,
-            .key = list->keys != NULL && list->keys[field]};
+        columns[field] =
+            (struct row_column){.field = field,
+                                .name = numbers == NULL ? schema->columns[field].name : NULL,
+                                .key = list->keys != NULL && list->keys[field],
+                                .common = schema->columns[field].common};
     for (uint32_t i = 0; i < count; i++)
         columns[numbers[i]].name = schema->columns[numbers[i]].name;
     for (uint32_t field = 0; field < schema->count; field++)

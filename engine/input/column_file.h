@@ -54,12 +54,26 @@ enum column_kind {
     KIND_OTHERS = 8,
 };
 
+/* What types files give a column, as far as texts of a value differ; bits of a set. */
+enum column_form {
+    FORM_INTEGER = 1,
+    FORM_FLOAT = 2,
+    FORM_DECIMAL = 4,
+    FORM_DURATION = 8,
+    FORM_DATE = 16,
+    FORM_TIMESTAMP = 32,
+    FORM_INSTANT = 64,
+};
+
 struct schema_column {
     const char *name;
     enum column_class class;
     const char *type;    /* as arrow_type.h has it; "u" if files do not agree */
     uint8_t kinds;       /* set of enum column_kind: that of each file's values */
     bool several_types;  /* files do not agree */
+    uint8_t forms;       /* set of enum column_form */
+    uint8_t common;      /* enum arrow_common */
+    int32_t scale;       /* the most digits after the point of its decimals */
     uint64_t lacking;    /* a file that does not have it; UINT64_MAX: none */
     const char *problem; /* why it cannot be read, of a file; NULL: it can */
 };

@@ -80,13 +80,14 @@ static void read_statistics(struct column_reader *r, uint32_t number, struct col
 static bool format_bound(struct column_reader *r, struct column_statistics *s, uint32_t which,
                          struct glint_slice *out)
 {
-    const struct arrow_field *f = &s->field.children[which];
+    struct arrow_field f = s->field.children[which];
     const struct ArrowArray *a = s->array.children[which];
     struct buffer *text = &s->text[which];
     assert((int64_t)r->group < a->length);
     text->size = 0;
-    if (arrow_is_null(f, a, (int64_t)r->group) || !buffer_reserve(text, 1) ||
-        !arrow_append_text(f, a, (int64_t)r->group, text))
+    f.common = column_reader_piece(r)->layout->columns[s - r->statistics].common;
+    if (arrow_is_null(&f, a, (int64_t)r->group) || !buffer_reserve(text, 1) ||
+        !arrow_append_text(&f, a, (int64_t)r->group, text))
         return false;
     *out = (struct glint_slice){text->data, text->size};
     return true;
@@ -333,6 +334,10 @@ static int read_stream_schema(struct column_reader *r)
         problem = "the library gives other columns than it was asked for";
     if (problem != NULL) return set_damaged_array(r, NULL, problem);
     memcpy(r->fields, field.children, r->column_count * sizeof *r->fields);
+    const struct row_layout *layout = column_reader_piece(r)->layout;
+    for (uint32_t i = 0; i < layout->count; i++)
+        if (r->children[i] != UINT32_MAX)
+            r->fields[r->children[i]].common = layout->columns[i].common;
     return 0;
 }
 

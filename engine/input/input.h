@@ -40,7 +40,8 @@ struct input_file {
 struct row_column {
     uint32_t field; /* of the row, from 0; ascending */
     const char *name;
-    bool key; /* its zeros have no sign (glint_key_columns) */
+    bool key;       /* its zeros have no sign (glint_key_columns) */
+    uint8_t common; /* enum arrow_common */
 };
 
 struct row_layout {

@@ -69,8 +69,9 @@ static void pack_layout(struct packer *p, const struct row_layout *layout,
     pack_u64(p, layout->fields);
     if (typed) pack_bytes(p, layout->types);
     for (uint32_t i = 0; i < layout->count; i++) {
-        pack_u64(p, (uint64_t)layout->columns[i].field << 1 | layout->columns[i].key);
-        pack_text(p, layout->columns[i].name);
+        const struct row_column *c = &layout->columns[i];
+        pack_u64(p, (uint64_t)c->common << 32 | (uint64_t)c->field << 1 | c->key);
+        pack_text(p, c->name);
     }
 }
 
@@ -171,8 +172,9 @@ static int decode_row_layout(struct unpacker *u, uint64_t count, struct arena *a
         if (!copy_slice(arena, types, &layout->types)) return -1;
     }
     for (uint32_t i = 0; i < layout->count; i++) {
-        const uint64_t field = unpack_u64(u, UINT32_MAX);
-        columns[i].field = (uint32_t)(field >> 1);
+        const uint64_t field = unpack_u64(u, (uint64_t)ARROW_COMMON_MAX << 32 | UINT32_MAX);
+        columns[i].common = (uint8_t)(field >> 32);
+        columns[i].field = (uint32_t)field >> 1;
         columns[i].key = (field & 1) != 0;
         unpack_text(u, name, sizeof name);
         columns[i].name = arena_strdup(arena, name);

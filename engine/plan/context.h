@@ -238,7 +238,8 @@ struct glint {
     /* Sources that were made to look at their files (glint_probe_columns), until textFile with the
      * same paths takes them. */
     struct probed_source *probed;
-    bool noted_columns;               /* a note said that files have other columns */
+    bool noted_columns;               /* a note said that files have other columns, */
+    bool noted_key_types;             /* that types of a key have no common one */
     struct glint_slice nulls;         /* of that input (input/csv.h) */
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */
     uint32_t next_rdd;

@@ -253,6 +253,59 @@ class Values(Command):
         self.assertNotIn("as texts", self.submit("join", "--key-column", "k", self.path("mixed"),
                                                  self.path("mixed"), self.path("out")))
 
+    def test_a_value_of_different_types_in_different_files_is_one_key(self):
+        os.makedirs(self.path("types"))
+        day, late = datetime.date(2026, 1, 31), datetime.datetime(2026, 1, 31, 12)
+        midnight = datetime.datetime(2026, 1, 31)
+        tens = [decimal.Decimal(10), decimal.Decimal(11)]
+        deci = {scale: pyarrow.array(tens, pyarrow.decimal128(10, scale)) for scale in (0, 1, 2)}
+        whole, times = pyarrow.array([10, 11]), pyarrow.array([midnight, late])
+        zoned = pyarrow.array([midnight, late], pyarrow.timestamp("us", "UTC"))
+        ten = ["10.0,2", "11.0,2"]
+        for first, second, groups in (
+                (whole, [10.0, 11.0], ten), (whole.cast("uint64"), [10.0, 11.0], ten),
+                (whole.dictionary_encode(), [10.0, 11.0], ten),
+                (whole, pyarrow.array([10.0, 11.0], pyarrow.float32()), ten),
+                (whole, whole.cast("int8"), ["10,2", "11,2"]),
+                (whole, whole.cast("uint64"), ["10,2", "11,2"]),
+                (deci[1], deci[2], ["10.00,2", "11.00,2"]), (deci[0], whole, ["10,2", "11,2"]),
+                (whole, deci[2], ["10.00,2", "11.00,2"]), (deci[2], [10.0, 11.0], ten),
+                ([day, day], times, ["2026-01-31T00:00:00,3", "2026-01-31T12:00:00,1"]),
+                (zoned, times, ["2026-01-31T00:00:00Z,2", "2026-01-31T12:00:00Z,2"]),
+                ([2 ** 53 + 1, 2 ** 53], [2.0 ** 53, 0.5],
+                 ["0.5,1", "9007199254740992.0,2", "9007199254740993,1"])):
+            a, b = self.write("types/a.parquet", v=first), self.write("types/b.parquet", v=second)
+            self.check_groups(f"{a},{b}", groups)
+            self.check_counts(f"{b},{a}", groups)
+
+    def check_counts(self, path, groups):
+        found = self.run_glint("agg", "--by", "v", "--count", "--output-format", "csv", path, "-")
+        self.assertEqual((sorted(found[0].split()), found[1]), (sorted(groups), ""))
+
+    def check_groups(self, path, groups):
+        self.check_counts(path, groups)
+        values = sorted(group.split(",")[0] for group in groups)
+        found = self.run_glint("agg", "--distinct", "v", "--output-format", "csv", path, "-")[0]
+        self.assertEqual(found.split(), [str(len(values))])
+        for job in (["dedup"], ["distinct"], ["top", "--per", "v", "--by", "v", "1"]):
+            self.assertEqual(sorted(self.lines(*job, path)), values, job)
+        counts = self.lines("count-keys", "--key", "text", "--key-column", "v", path)
+        self.assertEqual(sorted(counts), sorted(group.replace(",", "\t") for group in groups))
+        for value in values:
+            found = self.lines("select", "--columns", "v", "--where", f"v = '{value}'", path)
+            count = next(int(group.split(",")[1]) for group in groups if group.startswith(value))
+            self.assertEqual(found, [value] * count)
+
+    def test_keys_of_types_without_a_common_one_have_a_note(self):
+        os.makedirs(self.path("types"))
+        self.write("types/a.parquet", v=[10])
+        self.write("types/b.parquet", v=["10.0"])
+        note = 'column "v" has types in different files that have no common one'
+        for job in (["agg", "--by", "v", "--count"], ["distinct"], ["dedup"],
+                    ["count-keys", "--key", "text", "--key-column", "v"]):
+            run = self.submit(*job, self.path("types/*.parquet"), self.path("out"))
+            self.assertEqual(run.count(note), 1, job)
+
     def test_times_of_day_in_several_units_are_compared_by_value(self):
         os.makedirs(self.path("times"))
         times = [datetime.time(12), datetime.time(13, 0, 0, 250000)]

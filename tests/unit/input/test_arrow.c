@@ -94,6 +94,55 @@ Test(arrow, times_are_iso_8601)
     VALUES("tDs", int64_t, "90061", 90061);
 }
 
+static void expect_common(const char *format, uint8_t common, int64_t count, const void *values,
+                          const char *wanted)
+{
+    struct arrow_field field = field_of(format);
+    const struct ArrowArray array = ARRAY(count, NULL, values);
+    field.common = common;
+    expect_text(&field, &array, wanted);
+}
+
+Test(arrow, numbers_beside_doubles_have_the_text_of_the_double_if_it_is_the_number)
+{
+    const int64_t integers[] = {
+        10, -3, 0, 9007199254740993, 9007199254740992, 1LL << 60, INT64_MAX, 100000000000000};
+    expect_common("l", ARROW_COMMON_F64, 8, integers,
+                  "10.0 -3.0 0.0 9007199254740993 9007199254740992.0 1.152921504606847e+18 "
+                  "9223372036854775807 100000000000000.0");
+    const int64_t decimals[] = {1000, -5, 0, 123456789012345678, 100000000000000001, 10};
+    expect_common("d:18,2,64", ARROW_COMMON_F64, 6, decimals,
+                  "10.0 -0.05 0.0 1234567890123456.78 1000000000000000.01 0.1");
+    expect_common("d:18,17,64", ARROW_COMMON_F64, 1, &decimals[5], "1e-16");
+    const uint64_t large[] = {UINT64_MAX, UINT64_C(1) << 63};
+    expect_common("L", ARROW_COMMON_F64, 2, large, "18446744073709551615 9.223372036854776e+18");
+    const float floats[] = {0.1f, 10, 123456789.0f, -0.0f};
+    expect_common("f", ARROW_COMMON_F64, 4, floats, "0.1 10.0 123456792.0 -0.0");
+    const double doubles[] = {0.1, 1e16, (double)INFINITY, (double)NAN};
+    expect_common("g", ARROW_COMMON_F64, 4, doubles, "0.1 1e+16 inf nan");
+}
+
+Test(arrow, numbers_beside_decimals_have_the_most_digits_after_the_point)
+{
+    const int64_t values[] = {-105, 0};
+    expect_common("l", ARROW_COMMON_DECIMAL + 2, 2, values, "-105.00 0.00");
+    expect_common("d:9,1,64", ARROW_COMMON_DECIMAL + 2, 2, values, "-10.50 0.00");
+    expect_common("d:9,2,64", ARROW_COMMON_DECIMAL + 2, 2, values, "-1.05 0.00");
+    expect_common("l", ARROW_COMMON_DECIMAL, 1, values, "-105");
+}
+
+Test(arrow, dates_beside_timestamps_are_midnight)
+{
+    const int32_t days[] = {0, 2932897};
+    const int64_t ms[] = {250};
+    expect_common("tdD", ARROW_COMMON_TIMESTAMP, 2, days,
+                  "1970-01-01T00:00:00 +10000-01-01T00:00:00");
+    expect_common("tdm", ARROW_COMMON_INSTANT, 1, ms, "1970-01-01T00:00:00Z");
+    expect_common("tsm:", ARROW_COMMON_TIMESTAMP, 1, ms, "1970-01-01T00:00:00.250");
+    expect_common("tsm:", ARROW_COMMON_INSTANT, 1, ms, "1970-01-01T00:00:00.250Z");
+    expect_common("tsm:UTC", ARROW_COMMON_INSTANT, 1, ms, "1970-01-01T00:00:00.250Z");
+}
+
 Test(arrow, texts_and_nulls)
 {
     const struct arrow_field utf8 = field_of("u"), large = field_of("U"), view = field_of("vu");

@@ -128,7 +128,8 @@ static void split_groups(uint32_t files, uint64_t memory, uint32_t needed, uint6
     static struct input_file list_files[4];
     static struct format_piece pieces[4 * GROUPS];
     static uint32_t starts[5];
-    static const struct row_column columns[] = {{0, "a", false}, {1, "b", false}, {2, "c", false}};
+    static const struct row_column columns[] = {
+        {.field = 0, .name = "a"}, {.field = 1, .name = "b"}, {.field = 2, .name = "c"}};
     const struct row_layout layout = {.fields = 3, .count = needed, .columns = columns};
     static const struct schema_column sound[3];
     const struct column_schema schema = {

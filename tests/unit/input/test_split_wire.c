@@ -1,4 +1,5 @@
 /* The encoding of splits: what survives a round trip, and what is rejected. */
+#include "engine/input/arrow.h"
 #include "engine/input/column_map.h"
 #include "engine/input/csv.h"
 #include "engine/input/split.h"
@@ -71,7 +72,8 @@ static const struct split_piece pieces[] = {
      .frames_end = 50,
      .compression = COMPRESSION_ZSTD},
 };
-static const struct row_column row_columns[] = {{0, "id", true}, {3, "a name", false}};
+static const struct row_column row_columns[] = {{0, "id", true, ARROW_COMMON_MAX},
+                                                {3, "a name", false, ARROW_COMMON_NONE}};
 static const struct row_layout layout = {.fields = 5, .count = 2, .columns = row_columns};
 static const char types[] = "u\0l\0g\0u\0b";
 static const struct row_layout typed_layout = {.fields = 5,
@@ -111,6 +113,7 @@ Test(split_wire, pieces_of_files_of_columns_round_trip)
             cr_expect_eq(b->layout->columns[c].field, row_columns[c].field);
             cr_expect_str_eq(b->layout->columns[c].name, row_columns[c].name);
             cr_expect_eq(b->layout->columns[c].key, row_columns[c].key);
+            cr_expect_eq(b->layout->columns[c].common, row_columns[c].common);
         }
     }
     buffer_fini(&bytes);
@@ -137,11 +140,13 @@ Test(split_wire, types_of_layouts_round_trip)
 
 Test(split_wire, layouts_that_are_no_layouts_are_rejected)
 {
-    const struct row_column falling[] = {{3, "a", false}, {0, "b", false}},
-                            beyond[] = {{5, "a", false}};
+    const struct row_column falling[] = {{3, "a", false, 0}, {0, "b", false, 0}},
+                            beyond[] = {{5, "a", false, 0}},
+                            unknown[] = {{0, "a", false, ARROW_COMMON_MAX + 1}};
     const struct row_layout wrong[] = {{.fields = 5, .count = 2, .columns = falling},
-                                       {.fields = 5, .count = 1, .columns = beyond}};
-    for (unsigned i = 0; i < 2; i++) {
+                                       {.fields = 5, .count = 1, .columns = beyond},
+                                       {.fields = 5, .count = 1, .columns = unknown}};
+    for (unsigned i = 0; i < 3; i++) {
         struct split_piece piece = column_pieces[0];
         struct buffer bytes = {NULL, 0, 0};
         struct arena arena = {NULL, NULL, 0};

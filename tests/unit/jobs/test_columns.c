@@ -399,6 +399,32 @@ Test(columns, keys_of_different_types_are_joined_by_value)
     }
 }
 
+/* 2^53 + 1 is no double, and equal to none. Bounds of row groups are of these texts, too. */
+Test(columns, integers_in_one_file_are_keys_of_doubles_in_another)
+{
+    write_file("a.parquet", HEAD "column v l\ngroup\n10\n9007199254740993\n\\N\n"
+                                 "bounds 0\t10\t9007199254740993\t1\n");
+    write_file("b.parquet", HEAD "column v g\ngroup\n10\n9007199254740992\n");
+    cr_assert_eq(
+        RUN("agg", "--by", "v", "--count", "--output-format", "tsv", "a.parquet,b.parquet", "out"),
+        0, "%s", error.cause);
+    expect_output("out", "\\N\t1\n10.0\t2\n9007199254740992.0\t1\n9007199254740993\t1\n");
+    cr_assert_eq(RUN("distinct", "--output-format", "tsv", "b.parquet,a.parquet", "out"), 0);
+    struct output o = output_read("out");
+    cr_expect_eq(o.size, strlen("\\N\n10.0\n9007199254740992.0\n9007199254740993\n"));
+    output_free(&o);
+    scratch_remove("out");
+    cr_assert_eq(
+        RUN("count-keys", "--key", "text", "--key-column", "v", "a.parquet,b.parquet", "out"), 0);
+    expect_output("out", "10.0\t2\n9007199254740992.0\t1\n9007199254740993\t1\n");
+    cr_assert_eq(RUN("select", "--columns", "v", "--where", "v = '10'", "--output-format", "tsv",
+                     "a.parquet,b.parquet", "out"),
+                 0);
+    expect_output("out", "10.0\n10.0\n");
+    cr_assert_eq(RUN("count-keys", "--key", "text", "--key-column", "v", "a.parquet", "out"), 0);
+    expect_output("out", "10\t1\n9007199254740993\t1\n");
+}
+
 Test(columns, joined_rows_have_the_columns_of_both_sides)
 {
     static const char *const methods[] = {"shuffle", "broadcast", "bloom"};
