@@ -28,6 +28,23 @@ Pairs = Iterable[tuple[Any, Any]]
 Place = Callable[[Any], int]
 
 
+class Partitioner:
+    """How many partitions, and what chooses one. Equal ones need no shuffle."""
+
+    def __init__(self, numPartitions: int, partitionFunc: Callable[[Any], int]) -> None:
+        self.numPartitions = numPartitions
+        self.partitionFunc = partitionFunc
+
+    def __eq__(self, other: object) -> bool:
+        return (isinstance(other, Partitioner) and self.numPartitions == other.numPartitions
+                and self.partitionFunc == other.partitionFunc)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __call__(self, k: Any) -> int:
+        return self.partitionFunc(k) % self.numPartitions
+
+
 def portable_hash(x: Any) -> int:
     """The hash of a key, the same in each process: that of None and of tuples with None does not
     depend on addresses. Source: PySpark's portable_hash, whose values it has."""

@@ -33,7 +33,12 @@ from ._data import Dataset, Once, Workers
 from ._saving import local, open_parts
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from ._batches import BatchRDD
+
+    T = TypeVar("T", default=Any)
+    U = TypeVar("U", default=Any)
 
 VERSION = "4.3.0"  # of PySpark, whose interface this is
 defaults: dict[str, str] = {}  # settings of glint.submit
@@ -224,11 +229,11 @@ class SparkContext:
         return empty
 
     def range(self, start: int, end: Optional[int] = None, step: int = 1,
-              numSlices: Optional[int] = None) -> RDD:
+              numSlices: Optional[int] = None) -> RDD[int]:
         first, last = (0, start) if end is None else (start, end)
         return self.parallelize(range(first, last, step), numSlices)
 
-    def parallelize(self, c: Iterable[Any], numSlices: Optional[int] = None) -> RDD:
+    def parallelize(self, c: Iterable[T], numSlices: Optional[int] = None) -> RDD[T]:
         slices = self._parallelism if numSlices is None else int(numSlices)
         if slices < 1:
             raise ValueError("numSlices must be positive")
@@ -254,7 +259,7 @@ class SparkContext:
         return made
 
     def textFile(self, name: Any, minPartitions: Optional[int] = None,
-                 use_unicode: bool = True) -> RDD:
+                 use_unicode: bool = True) -> RDD[str]:
         least = self.defaultMinPartitions if minPartitions is None else minPartitions
         def make() -> Dataset:
             lines = records_of(self._workers.engine.textFile(local(name), max(least, 1)))
@@ -264,17 +269,18 @@ class SparkContext:
         return self._rdd(make)
 
     def wholeTextFiles(self, path: Any, minPartitions: Optional[int] = None,
-                       use_unicode: bool = True) -> RDD:
+                       use_unicode: bool = True) -> RDD[tuple[str, str]]:
         pairs = self._rdd(lambda: Dataset(
             records_of(self._workers.engine.wholeTextFiles(local(path))), "text pairs"))
         return pairs.map(_with_uri if use_unicode else _encoded_with_uri)
 
-    def binaryFiles(self, path: Any, minPartitions: Optional[int] = None) -> RDD:
+    def binaryFiles(self, path: Any,
+                    minPartitions: Optional[int] = None) -> RDD[tuple[str, bytes]]:
         return self._rdd(lambda: Dataset(
             records_of(self._workers.engine.binaryFiles(local(path))),
             "binary pairs")).map(_with_uri)
 
-    def binaryRecords(self, path: Any, recordLength: int) -> RDD:
+    def binaryRecords(self, path: Any, recordLength: int) -> RDD[bytes]:
         return self._rdd(lambda: Dataset(
             records_of(self._workers.engine.binaryRecords(local(path), recordLength)), "bytes"))
 
@@ -310,16 +316,16 @@ class SparkContext:
             raise ValueError("numSlices must be positive")
         return StreamRDD(self, source, slices, _memory(self._conf.get("glint.memory")) // 2)
 
-    def union(self, rdds: list[RDD]) -> RDD:
+    def union(self, rdds: list[RDD[T]]) -> RDD[T]:
         return union_of(rdds)
 
     # ---- shared values
 
-    def broadcast(self, value: Any) -> Broadcast[Any]:
+    def broadcast(self, value: T) -> Broadcast[T]:
         return Broadcast(self._workers.path("broadcast"), value, self)
 
-    def accumulator(self, value: Any,
-                    accum_param: Optional[AccumulatorParam[Any]] = None) -> Accumulator[Any]:
+    def accumulator(self, value: T,
+                    accum_param: Optional[AccumulatorParam[T]] = None) -> Accumulator[T]:
         if accum_param is None:
             found = [param for kind, param in _ACCUMULATOR_PARAMS if isinstance(value, kind)]
             if not found:
@@ -384,8 +390,8 @@ class SparkContext:
 
     # ---- jobs
 
-    def runJob(self, rdd: RDD, partitionFunc: Callable[[Iterator[Any]], Iterable[Any]],
-               partitions: Optional[Sequence[int]] = None, allowLocal: bool = False) -> list[Any]:
+    def runJob(self, rdd: RDD[T], partitionFunc: Callable[[Iterator[T]], Iterable[U]],
+               partitions: Optional[Sequence[int]] = None, allowLocal: bool = False) -> list[U]:
         if partitions is None:
             return rdd.mapPartitions(partitionFunc).collect()
         wanted = frozenset(partitions)

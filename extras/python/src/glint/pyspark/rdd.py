@@ -15,8 +15,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from itertools import chain, islice
-from types import GenericAlias
-from typing import Any, Optional, Union
+from typing import TYPE_CHECKING, Any, Generic, Optional, Union
 
 from .. import _shuffle
 from .._context import cstring, underscored
@@ -28,7 +27,7 @@ from .._functions import (
 )
 from .._names import function_of
 from .._records import Records, positive
-from .._shuffle import portable_hash, same
+from .._shuffle import Partitioner, portable_hash, same
 from . import _typed
 from ._checkpoints import Checkpoints
 from ._column_methods import ColumnMethods
@@ -44,30 +43,27 @@ from .resultiterable import ResultIterable
 from .statcounter import StatCounter
 from .storagelevel import StorageLevel
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    T = TypeVar("T", default=Any, covariant=True)  # so that RDD is RDD[Any]
+    K = TypeVar("K", default=Any)
+    U = TypeVar("U", default=Any)
+    V = TypeVar("V", default=Any)
+    W = TypeVar("W", default=Any)
+else:
+    from typing import TypeVar
+
+    T = TypeVar("T", covariant=True)
+
 Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 Hash = Callable[[Any], int]
-Reduce = Union[str, Callable[[Any, Any], Any]]
+Merge = Callable[[Any, Any], Any]
+Reduce = Union[str, Merge]
 _LEVELS = {"memory": StorageLevel.MEMORY_ONLY, "disk": StorageLevel.DISK_ONLY,
            "both": StorageLevel.MEMORY_AND_DISK}
 SORT_RANGES = 16  # of a partition, so that a worker sorts a part of it at a time
 SAMPLE_PER_RANGE = 20
-
-
-class Partitioner:
-    """How many partitions, and what chooses one. Equal ones need no shuffle."""
-
-    def __init__(self, numPartitions: int, partitionFunc: Hash) -> None:
-        self.numPartitions = numPartitions
-        self.partitionFunc = partitionFunc
-
-    def __eq__(self, other: object) -> bool:
-        return (isinstance(other, Partitioner) and self.numPartitions == other.numPartitions
-                and self.partitionFunc == other.partitionFunc)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __call__(self, k: Any) -> int:
-        return self.partitionFunc(k) % self.numPartitions
 
 
 def union_of(rdds: Iterable[RDD]) -> RDD:
@@ -97,7 +93,7 @@ def _partitions_of_union(rdds: Sequence[RDD]) -> int:
     return sum(rdd.getNumPartitions() for rdd in some)
 
 
-class RDD(Checkpoints, ColumnMethods, NumberMethods):
+class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
     """Elements of any type of Python, in partitions. What glint.Context makes has records of types
     that the engine knows: str, bytes, int or float, or pairs of them; the engine computes methods
     that need no function of Python, or get the name of a built-in one. Each method has a name with
@@ -118,8 +114,6 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         self._kind = "PythonRDD"  # for its repr
         self._id: int = next(ctx._rdd_numbers)
         self._name: Optional[str] = None
-
-    __class_getitem__: Any = classmethod(GenericAlias)  # programs annotate RDD[T]
 
     def __repr__(self) -> str:
         name = f"{self._name} " if self._name else ""
@@ -165,7 +159,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     def _blocks(self, size: int = 0) -> Dataset:
         return self._workers.blocks(self._dataset(), size)
 
-    def _elements(self) -> RDD:
+    def _elements(self) -> RDD[T]:
         """An RDD whose functions give elements."""
         return self
 
@@ -210,13 +204,13 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     def name(self) -> Optional[str]:
         return self._name
 
-    def setName(self, name: str) -> RDD:
+    def setName(self, name: str) -> RDD[T]:
         self._name = name
         if self._made is not None:
             self._made.rdd.set("glint_with_name", cstring(name))
         return self
 
-    def withPartitions(self, numPartitions: int) -> RDD:
+    def withPartitions(self, numPartitions: int) -> RDD[T]:
         """Of records of known types: sets the number of partitions of this shuffle, and of those
         that follow it. PySpark's RDD does not have it."""
         if self._records is None:
@@ -233,10 +227,11 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     def getNumPartitions(self) -> int:
         return self._source._dataset().rdd.partitions()
 
-    def cache(self) -> RDD:
+    def cache(self) -> RDD[T]:
         return self.persist(StorageLevel.MEMORY_ONLY)
 
-    def persist(self, storageLevel: Union[StorageLevel, str] = StorageLevel.MEMORY_ONLY) -> RDD:
+    def persist(self,
+                storageLevel: Union[StorageLevel, str] = StorageLevel.MEMORY_ONLY) -> RDD[T]:
         """What does not fit into a quarter of the memory is written to disk, or computed again.
         "memory", "disk" and "both" are levels, too."""
         if isinstance(storageLevel, str):
@@ -254,7 +249,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     def _persist(self, data: Dataset) -> None:
         data.rdd.set("glint_persist", self._level.useMemory + 2 * self._level.useDisk or 1)
 
-    def unpersist(self, blocking: bool = False) -> RDD:
+    def unpersist(self, blocking: bool = False) -> RDD[T]:
         if self.is_cached and self._made is not None:
             self._made.rdd.set("glint_unpersist")
         self.is_cached, self._level = False, StorageLevel.NONE
@@ -269,41 +264,46 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     # ---- elements
 
     @in_engine(_typed.apply("glint_map", "map"))
-    def map(self, f: Union[str, Callable[[Any], Any]], preservesPartitioning: bool = False) -> RDD:
-        g = function_of(f, "map")
-        return self._then(lambda _, items: map_items(g, items), preservesPartitioning)
+    def map(self, f: Union[str, Callable[[T], U]],
+            preservesPartitioning: bool = False) -> RDD[U]:
+        return self._map(function_of(f, "map"), preservesPartitioning)
+
+    def _map(self, f: Callable[[Any], Any], preserves: bool = False) -> RDD:
+        return self._then(lambda _, items: map_items(f, items), preserves)
 
     @in_engine(_typed.apply("glint_flat_map", "flatMap"))
-    def flatMap(self, f: Union[str, Callable[[Any], Iterable[Any]]],
-                preservesPartitioning: bool = False) -> RDD:
+    def flatMap(self, f: Union[str, Callable[[T], Iterable[U]]],
+                preservesPartitioning: bool = False) -> RDD[U]:
         g = function_of(f, "flatMap")
         return self._then(lambda _, items: flat_map_items(g, items), preservesPartitioning)
 
-    def filter(self, f: Callable[[Any], bool]) -> RDD:
+    def filter(self, f: Callable[[T], Any]) -> RDD[T]:
         return self._then(lambda _, items: filter_items(f, items), True)
 
-    def mapPartitions(self, f: Callable[[Iterator[Any]], Iterable[Any]],
-                      preservesPartitioning: bool = False) -> RDD:
+    def mapPartitions(self, f: Callable[[Iterator[T]], Iterable[U]],
+                      preservesPartitioning: bool = False) -> RDD[U]:
         return self._then(lambda _, items: f(items), preservesPartitioning)
 
-    def mapPartitionsWithIndex(self, f: Function, preservesPartitioning: bool = False) -> RDD:
+    def mapPartitionsWithIndex(self, f: Callable[[int, Iterator[T]], Iterable[U]],
+                               preservesPartitioning: bool = False) -> RDD[U]:
         return self._then(f, preservesPartitioning)
 
-    def mapPartitionsWithSplit(self, f: Function, preservesPartitioning: bool = False) -> RDD:
+    def mapPartitionsWithSplit(self, f: Callable[[int, Iterator[T]], Iterable[U]],
+                               preservesPartitioning: bool = False) -> RDD[U]:
         warnings.warn("mapPartitionsWithSplit is deprecated; use mapPartitionsWithIndex instead",
                       FutureWarning, stacklevel=2)
         return self.mapPartitionsWithIndex(f, preservesPartitioning)
 
-    def keyBy(self, f: Callable[[Any], Any]) -> RDD:
-        return self.map(lambda x: (f(x), x))
+    def keyBy(self, f: Callable[[T], K]) -> RDD[tuple[K, T]]:
+        return self._map(lambda x: (f(x), x))
 
     @in_engine(_typed.transform("glint_glom"))
-    def glom(self) -> RDD:
+    def glom(self) -> RDD[list[T]]:
         return self._then(lambda _, items: [list(items)])
 
     @in_engine(_typed.pipe)
     def pipe(self, command: Union[str, Sequence[str]], env: Optional[Mapping[str, str]] = None,
-             checkCode: Optional[bool] = None, *, ok: Iterable[int] = (0,)) -> RDD:
+             checkCode: Optional[bool] = None, *, ok: Iterable[int] = (0,)) -> RDD[str]:
         """Lines of a command that gets each element's str as a line, or of pairs of known types key
         TAB value. There is no shell: a str is split as by shlex.split. A status that is not in `ok`
         is an error if checkCode is True, and by default in glint.Context."""
@@ -313,19 +313,20 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return self._then(lambda _, items: through(items))
 
     @in_engine(_typed.sample)
-    def sample(self, withReplacement: bool, fraction: float, seed: Optional[int] = None) -> RDD:
+    def sample(self, withReplacement: bool, fraction: float,
+               seed: Optional[int] = None) -> RDD[T]:
         if not fraction >= 0:
             raise ValueError("Fraction must be nonnegative.")
         return self._then(Sampler(withReplacement, fraction, seed), True)
 
     @in_engine(_typed.sample_by_key)
     def sampleByKey(self, withReplacement: bool, fractions: dict[Any, float],
-                    seed: Optional[int] = None) -> RDD:
+                    seed: Optional[int] = None) -> RDD[T]:
         for fraction in fractions.values():
             assert fraction >= 0.0, f"Negative fraction value: {fraction}"
         return self._then(StratifiedSampler(withReplacement, fractions, seed), True)
 
-    def randomSplit(self, weights: Sequence[float], seed: Optional[int] = None) -> list[RDD]:
+    def randomSplit(self, weights: Sequence[float], seed: Optional[int] = None) -> list[RDD[T]]:
         if self._records is not None:
             return [*map(self._of_records, _typed.random_split(self._records, weights, seed))]
         if not all(w >= 0 for w in weights):
@@ -340,7 +341,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return [self._then(RangeSampler(a, b, seed), True) for a, b in zip(bounds, bounds[1:])]
 
     @in_engine(_typed.transform("glint_zip_with_index"))
-    def zipWithIndex(self) -> RDD:
+    def zipWithIndex(self) -> RDD[tuple[T, int]]:
         starts = [0]
         if self.getNumPartitions() > 1:
             for count in self._values(lambda _, items: [sum(1 for _ in items)]):
@@ -348,13 +349,13 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return self._then(lambda k, items: ((x, i) for i, x in enumerate(items, starts[k])))
 
     @in_engine(_typed.transform("glint_zip_with_unique_id"))
-    def zipWithUniqueId(self) -> RDD:
+    def zipWithUniqueId(self) -> RDD[tuple[T, int]]:
         n = self.getNumPartitions()
         return self._then(lambda k, items: ((x, i * n + k) for i, x in enumerate(items)))
 
     # ---- several RDDs
 
-    def union(self, other: RDD) -> RDD:
+    def union(self, other: RDD[U]) -> RDD[Union[T, U]]:
         """Of RDDs that are partitioned alike, each partition with the same one of the other."""
         return union_of([self, other])
 
@@ -372,17 +373,17 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     __add__ = union
 
     @in_engine(_typed.combine("glint_intersection"))
-    def intersection(self, other: RDD) -> RDD:
-        pairs = self.map(lambda v: (v, None)).cogroup(other.map(lambda v: (v, None)))
+    def intersection(self, other: RDD) -> RDD[T]:
+        pairs = self._map(lambda v: (v, None)).cogroup(other._map(lambda v: (v, None)))
         return pairs.filter(lambda pair: all(pair[1])).keys()
 
     @in_engine(_typed.combine("glint_subtract"))
-    def subtract(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
-        marked = other.map(lambda x: (x, True))
-        return self.map(lambda x: (x, True)).subtractByKey(marked, numPartitions).keys()
+    def subtract(self, other: RDD, numPartitions: Optional[int] = None) -> RDD[T]:
+        marked = other._map(lambda x: (x, True))
+        return self._map(lambda x: (x, True)).subtractByKey(marked, numPartitions).keys()
 
     @in_engine(_typed.combine("glint_cartesian"))
-    def cartesian(self, other: RDD) -> RDD:
+    def cartesian(self, other: RDD[U]) -> RDD[tuple[T, U]]:
         left, right = self._elements(), _elements_of(other)
 
         def made() -> Dataset:
@@ -392,7 +393,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return RDD(self.ctx, Once(made, left, right), identity)
 
     @in_engine(_typed.combine("glint_zip"))
-    def zip(self, other: RDD) -> RDD:
+    def zip(self, other: RDD[U]) -> RDD[tuple[T, U]]:
         left, right = self._elements(), _elements_of(other)
         if left.getNumPartitions() != right.getNumPartitions():
             raise ValueError("Can only zip with RDD which has the same number of partitions")
@@ -406,7 +407,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
     # ---- partitions
 
     @in_engine(_typed.coalesce)
-    def coalesce(self, numPartitions: int, shuffle: bool = False) -> RDD:
+    def coalesce(self, numPartitions: int, shuffle: bool = False) -> RDD[T]:
         if not numPartitions > 0:
             raise ValueError("Number of partitions must be positive.")
 
@@ -419,7 +420,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
 
         return rdd._like(Once(made, rdd))
 
-    def repartition(self, numPartitions: int) -> RDD:
+    def repartition(self, numPartitions: int) -> RDD[T]:
         return self.coalesce(numPartitions, shuffle=True)
 
     def _shuffled(self, scatter: Function, count: int, gather: Callable[[Any], Iterable[Any]],
@@ -438,8 +439,8 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return self.ctx._shuffle_partitions or self.getNumPartitions()
 
     @in_engine(_typed.partition_by)
-    def partitionBy(self, numPartitions: Optional[int],
-                    partitionFunc: Hash = portable_hash) -> RDD:
+    def partitionBy(self: RDD[tuple[K, V]], numPartitions: Optional[int],
+                    partitionFunc: Hash = portable_hash) -> RDD[tuple[K, V]]:
         count = self._count(numPartitions)
         partitioner = Partitioner(count, partitionFunc)
         if self.partitioner == partitioner:
@@ -449,9 +450,10 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
                               _shuffle.gather, partitioner)
 
     def repartitionAndSortWithinPartitions(
-        self, numPartitions: Optional[int] = None, partitionFunc: Hash = portable_hash,
+        self: RDD[tuple[K, V]], numPartitions: Optional[int] = None,
+        partitionFunc: Hash = portable_hash,
         ascending: bool = True, keyfunc: Callable[[Any], Any] = same,
-    ) -> RDD:
+    ) -> RDD[tuple[K, V]]:
         count = self._count(numPartitions)
         place = _shuffle.place_in_partition(partitionFunc, count)
         return self._shuffled(
@@ -460,8 +462,9 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
             Partitioner(count, partitionFunc))
 
     @in_engine(_typed.sort_by_key)
-    def sortByKey(self, ascending: Optional[bool] = True, numPartitions: Optional[int] = None,
-                  keyfunc: Callable[[Any], Any] = same) -> RDD:
+    def sortByKey(self: RDD[tuple[K, V]], ascending: Optional[bool] = True,
+                  numPartitions: Optional[int] = None,
+                  keyfunc: Callable[[Any], Any] = same) -> RDD[tuple[K, V]]:
         """Partitions, and parts of them, are ranges of keys, whose bounds a sample gives."""
         count, up = self._count(numPartitions), bool(ascending)
         ranges = count * SORT_RANGES
@@ -478,43 +481,43 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
             lambda buckets: _shuffle.gather_sorted(buckets, keyfunc, up),
             Partitioner(count, lambda key: place(key) // SORT_RANGES))
 
-    def sortBy(self, keyfunc: Callable[[Any], Any], ascending: bool = True,
-               numPartitions: Optional[int] = None) -> RDD:
-        return self.keyBy(keyfunc).sortByKey(ascending, numPartitions).values()
+    def sortBy(self, keyfunc: Callable[[T], Any], ascending: bool = True,
+               numPartitions: Optional[int] = None) -> RDD[T]:
+        return self._map(lambda x: (keyfunc(x), x)).sortByKey(ascending, numPartitions).values()
 
     @in_engine(_typed.transform("glint_distinct"))
-    def distinct(self, numPartitions: Optional[int] = None) -> RDD:
-        return self.map(lambda x: (x, None)).reduceByKey(lambda x, _: x, numPartitions).map(
-            lambda pair: pair[0])
+    def distinct(self, numPartitions: Optional[int] = None) -> RDD[T]:
+        return self._map(lambda x: (x, None)).reduceByKey(lambda x, _: x, numPartitions).keys()
 
     # ---- pairs
 
     @in_engine(_typed.transform("glint_keys"))
-    def keys(self) -> RDD:
+    def keys(self: RDD[tuple[K, V]]) -> RDD[K]:
         return self.map(lambda pair: pair[0])
 
     @in_engine(_typed.transform("glint_values"))
-    def values(self) -> RDD:
+    def values(self: RDD[tuple[K, V]]) -> RDD[V]:
         return self.map(lambda pair: pair[1])
 
-    def mapValues(self, f: Callable[[Any], Any]) -> RDD:
+    def mapValues(self: RDD[tuple[K, V]], f: Callable[[V], U]) -> RDD[tuple[K, U]]:
         return self.map(lambda pair: (pair[0], f(pair[1])), preservesPartitioning=True)
 
     @in_engine(_typed.apply("glint_flat_map_values", "flatMapValues"))
-    def flatMapValues(self, f: Union[str, Callable[[Any], Iterable[Any]]]) -> RDD:
+    def flatMapValues(self: RDD[tuple[K, V]],
+                      f: Union[str, Callable[[V], Iterable[U]]]) -> RDD[tuple[K, U]]:
         g = function_of(f, "flatMapValues")
         return self.flatMap(lambda pair: ((pair[0], x) for x in g(pair[1])),
                             preservesPartitioning=True)
 
     @in_engine(_typed.combine_by_key)
-    def combineByKey(self, createCombiner: Union[str, Callable[[Any], Any]],
-                     mergeValue: Optional[Callable[[Any, Any], Any]] = None,
-                     mergeCombiners: Optional[Callable[[Any, Any], Any]] = None,
+    def combineByKey(self: RDD[tuple[K, V]], createCombiner: Union[str, Callable[[V], U]],
+                     mergeValue: Optional[Merge] = None, mergeCombiners: Optional[Merge] = None,
                      numPartitions: Optional[int] = None,
-                     partitionFunc: Hash = portable_hash) -> RDD:
+                     partitionFunc: Hash = portable_hash) -> RDD[tuple[K, U]]:
         """"count" alone: (key, how many values)."""
         if createCombiner == "count":
-            return self.mapValues(_one).reduceByKey(operator.add, numPartitions, partitionFunc)
+            return self._map(lambda pair: (pair[0], 1), True).reduceByKey(
+                operator.add, numPartitions, partitionFunc)
         create = function_of(createCombiner, "combineByKey")
         if mergeValue is None or mergeCombiners is None:
             raise TypeError("combineByKey needs mergeValue and mergeCombiners")
@@ -526,25 +529,25 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
             Partitioner(count, partitionFunc))
 
     @in_engine(_typed.apply("glint_reduce_by_key", "reduceByKey"))
-    def reduceByKey(self, func: Reduce, numPartitions: Optional[int] = None,
-                    partitionFunc: Hash = portable_hash) -> RDD:
+    def reduceByKey(self: RDD[tuple[K, V]], func: Reduce, numPartitions: Optional[int] = None,
+                    partitionFunc: Hash = portable_hash) -> RDD[tuple[K, V]]:
         f = function_of(func, "reduceByKey")
         return self.combineByKey(same, f, f, numPartitions, partitionFunc)
 
-    def aggregateByKey(self, zeroValue: Any, seqFunc: Callable[[Any, Any], Any],
-                       combFunc: Callable[[Any, Any], Any], numPartitions: Optional[int] = None,
-                       partitionFunc: Hash = portable_hash) -> RDD:
+    def aggregateByKey(self: RDD[tuple[K, V]], zeroValue: U, seqFunc: Merge, combFunc: Merge,
+                       numPartitions: Optional[int] = None,
+                       partitionFunc: Hash = portable_hash) -> RDD[tuple[K, U]]:
         return self.combineByKey(lambda v: seqFunc(copy.deepcopy(zeroValue), v), seqFunc, combFunc,
                                  numPartitions, partitionFunc)
 
-    def foldByKey(self, zeroValue: Any, func: Callable[[Any, Any], Any],
+    def foldByKey(self: RDD[tuple[K, V]], zeroValue: Any, func: Merge,
                   numPartitions: Optional[int] = None,
-                  partitionFunc: Hash = portable_hash) -> RDD:
+                  partitionFunc: Hash = portable_hash) -> RDD[tuple[K, V]]:
         return self.combineByKey(lambda v: func(copy.deepcopy(zeroValue), v), func, func,
                                  numPartitions, partitionFunc)
 
     @in_engine(_typed.transform("glint_mean_by_key"))
-    def meanByKey(self) -> RDD:
+    def meanByKey(self: RDD[tuple[K, V]]) -> RDD[tuple[K, float]]:
         """(key, the mean of its numbers). PySpark's RDD does not have it."""
         return self.aggregateByKey(StatCounter(), StatCounter.merge, StatCounter.mergeStats) \
             .mapValues(StatCounter.mean)
@@ -555,13 +558,13 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return self._shuffled(lambda _, pairs: _shuffle.scatter(pairs, place), count,
                               _shuffle.gather_grouped, Partitioner(count, partitionFunc))
 
-    def groupByKey(self, numPartitions: Optional[int] = None,
-                   partitionFunc: Hash = portable_hash) -> RDD:
+    def groupByKey(self: RDD[tuple[K, V]], numPartitions: Optional[int] = None,
+                   partitionFunc: Hash = portable_hash) -> RDD[tuple[K, ResultIterable[V]]]:
         return self._grouped(numPartitions, partitionFunc).mapValues(ResultIterable)
 
-    def groupBy(self, f: Callable[[Any], Any], numPartitions: Optional[int] = None,
-                partitionFunc: Hash = portable_hash) -> RDD:
-        return self.map(lambda x: (f(x), x)).groupByKey(numPartitions, partitionFunc)
+    def groupBy(self, f: Callable[[T], K], numPartitions: Optional[int] = None,
+                partitionFunc: Hash = portable_hash) -> RDD[tuple[K, ResultIterable[T]]]:
+        return self._map(lambda x: (f(x), x)).groupByKey(numPartitions, partitionFunc)
 
     def _cogrouped(self, others: Sequence[RDD], numPartitions: Optional[int]) -> RDD:
         """(key, a list of values for each RDD). By default it has as many partitions as a union of
@@ -594,44 +597,50 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return self._cogrouped([other], numPartitions)._then(
             lambda _, groups: ((key, x) for key, lists in groups for x in join(*lists)), True)
 
-    def cogroup(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
-        return self._cogrouped([other], numPartitions).mapValues(
-            lambda lists: tuple(ResultIterable(values) for values in lists))
+    def cogroup(self: RDD[tuple[K, V]], other: RDD[tuple[K, W]], numPartitions: Optional[int] = None
+                ) -> RDD[tuple[K, tuple[ResultIterable[V], ResultIterable[W]]]]:
+        return self._cogrouped([other], numPartitions)._map(_iterables, True)
 
-    def groupWith(self, other: RDD, *others: RDD) -> RDD:
-        return self._cogrouped([other, *others], None).mapValues(
-            lambda lists: tuple(ResultIterable(values) for values in lists))
+    def groupWith(self: RDD[tuple[K, V]], other: RDD[tuple[K, Any]],
+                  *others: RDD[tuple[K, Any]]) -> RDD[tuple[K, tuple[ResultIterable[Any], ...]]]:
+        return self._cogrouped([other, *others], None)._map(_iterables, True)
 
     @in_engine(_typed.combine("glint_join"))
-    def join(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+    def join(self: RDD[tuple[K, V]], other: RDD[tuple[K, W]],
+             numPartitions: Optional[int] = None) -> RDD[tuple[K, tuple[V, W]]]:
         return self._joined(other, numPartitions,
                             lambda left, right: ((v, w) for v in left for w in right))
 
     @in_engine(_typed.combine("glint_left_outer_join"))
-    def leftOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+    def leftOuterJoin(self: RDD[tuple[K, V]], other: RDD[tuple[K, W]],
+                      numPartitions: Optional[int] = None) -> RDD[tuple[K, tuple[V, Optional[W]]]]:
         return self._joined(other, numPartitions,
                             lambda left, right: ((v, w) for v in left for w in right or [None]))
 
     @in_engine(_typed.combine("glint_right_outer_join"))
-    def rightOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+    def rightOuterJoin(self: RDD[tuple[K, V]], other: RDD[tuple[K, W]],
+                       numPartitions: Optional[int] = None) -> RDD[tuple[K, tuple[Optional[V], W]]]:
         return self._joined(other, numPartitions,
                             lambda left, right: ((v, w) for v in left or [None] for w in right))
 
     @in_engine(_typed.combine("glint_full_outer_join"))
-    def fullOuterJoin(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+    def fullOuterJoin(self: RDD[tuple[K, V]], other: RDD[tuple[K, W]],
+                      numPartitions: Optional[int] = None
+                      ) -> RDD[tuple[K, tuple[Optional[V], Optional[W]]]]:
         return self._joined(other, numPartitions,
                             lambda left, right: ((v, w) for v in left or [None]
                                                  for w in right or [None]))
 
     @in_engine(_typed.combine("glint_subtract_by_key"))
-    def subtractByKey(self, other: RDD, numPartitions: Optional[int] = None) -> RDD:
+    def subtractByKey(self: RDD[tuple[K, V]], other: RDD[tuple[K, Any]],
+                      numPartitions: Optional[int] = None) -> RDD[tuple[K, V]]:
         return self._joined(other, numPartitions,
                             lambda left, right: [] if right else left)
 
     # ---- actions
 
     @in_engine(_typed.rows("glint_collect"))
-    def collect(self) -> list[Any]:
+    def collect(self) -> list[T]:
         return self._act(self._blocks())
 
     def collectWithJobGroup(self, groupId: str, description: str,
@@ -641,11 +650,11 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return self.collect()
 
     @in_engine(_typed.iterate)
-    def toLocalIterator(self, prefetchPartitions: bool = False) -> Iterator[Any]:
+    def toLocalIterator(self, prefetchPartitions: bool = False) -> Iterator[T]:
         """Saves no checkpoint, as in Spark."""
         return self._workers.iterate(self._elements()._blocks())
 
-    def foreach(self, f: Callable[[Any], None]) -> None:
+    def foreach(self, f: Callable[[T], Any]) -> None:
         def each(_: int, items: Iterator[Any]) -> Iterator[Any]:
             for x in items:
                 f(x)
@@ -653,7 +662,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
 
         self._values(each)
 
-    def foreachPartition(self, f: Callable[[Iterator[Any]], Any]) -> None:
+    def foreachPartition(self, f: Callable[[Iterator[T]], Any]) -> None:
         def each(_: int, items: Iterator[Any]) -> list[Any]:
             made = f(items)
             if isinstance(made, Iterable):  # such as a generator, which has done nothing yet
@@ -667,14 +676,14 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return sum(self._values(lambda _, items: [sum(1 for _ in items)]))
 
     @in_engine(_typed.take)
-    def take(self, num: int) -> list[Any]:
+    def take(self, num: int) -> list[T]:
         """The first; computes as few partitions as it can."""
         if num <= 0:
             return []
         return self._values(lambda _, items: islice(items, num), num, 1)
 
     @in_engine(_typed.first)
-    def first(self) -> Any:
+    def first(self) -> T:
         some = self.take(1)
         if some:
             return some[0]
@@ -685,7 +694,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
 
     @in_engine(_typed.take_sample)
     def takeSample(self, withReplacement: bool, num: int,
-                   seed: Optional[int] = None) -> list[Any]:
+                   seed: Optional[int] = None) -> list[T]:
         most = sys.maxsize - int(10.0 * math.sqrt(sys.maxsize))
         if num < 0:
             raise ValueError("Sample size cannot be negative.")
@@ -708,7 +717,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return samples[:num]
 
     @in_engine(_typed.reduce)
-    def reduce(self, f: Reduce) -> Any:
+    def reduce(self, f: Reduce) -> T:
         g = stop_iteration_is_an_error(function_of(f, "reduce"))
 
         def each(_: int, items: Iterator[Any]) -> Iterator[Any]:
@@ -717,11 +726,11 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
 
         values = self._values(each)
         if values:
-            return reduce(g, values)
+            return reduce(g, values)  # type: ignore[no-any-return]
         raise ValueError("Can not reduce() empty RDD")
 
     @in_engine(_typed.tree_reduce)
-    def treeReduce(self, f: Reduce, depth: int = 2) -> Any:
+    def treeReduce(self, f: Reduce, depth: int = 2) -> T:
         g = function_of(f, "reduce")
         if depth < 1:
             raise ValueError(f"Depth cannot be smaller than 1 but got {depth}.")
@@ -731,22 +740,21 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
                 return y if x[1] else x
             return g(x[0], y[0]), False
 
-        merged = self.map(lambda x: (x, False)).treeAggregate((None, True), merge, merge, depth)
+        zero: tuple[Any, bool] = (None, True)
+        merged = self._map(lambda x: (x, False)).treeAggregate(zero, merge, merge, depth)
         if merged[1]:
             raise ValueError("Cannot reduce empty RDD.")
-        return merged[0]
+        return merged[0]  # type: ignore[no-any-return]
 
-    def fold(self, zeroValue: Any, op: Callable[[Any, Any], Any]) -> Any:
+    def fold(self, zeroValue: U, op: Merge) -> U:
         return self.aggregate(zeroValue, op, op)
 
-    def aggregate(self, zeroValue: Any, seqOp: Callable[[Any, Any], Any],
-                  combOp: Callable[[Any, Any], Any]) -> Any:
+    def aggregate(self, zeroValue: U, seqOp: Merge, combOp: Merge) -> U:
         seq, comb = map(stop_iteration_is_an_error, (seqOp, combOp))
         values = self._values(lambda _, items: [reduce(seq, items, zeroValue)])
         return reduce(comb, values, zeroValue)
 
-    def treeAggregate(self, zeroValue: Any, seqOp: Callable[[Any, Any], Any],
-                      combOp: Callable[[Any, Any], Any], depth: int = 2) -> Any:
+    def treeAggregate(self, zeroValue: U, seqOp: Merge, combOp: Merge, depth: int = 2) -> U:
         if depth < 1:
             raise ValueError(f"Depth cannot be smaller than 1 but got {depth}.")
         parts: float = self.getNumPartitions()
@@ -760,15 +768,15 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return partial.reduce(combOp)
 
     @in_engine(_typed.greatest)
-    def max(self, key: Optional[Callable[[Any], Any]] = None) -> Any:
+    def max(self, key: Optional[Callable[[T], Any]] = None) -> T:
         return self.reduce(max if key is None else lambda a, b: max(a, b, key=key))
 
     @in_engine(_typed.least)
-    def min(self, key: Optional[Callable[[Any], Any]] = None) -> Any:
+    def min(self, key: Optional[Callable[[T], Any]] = None) -> T:
         return self.reduce(min if key is None else lambda a, b: min(a, b, key=key))
 
     @in_engine(_typed.count_by_value)
-    def countByValue(self) -> dict[Any, int]:
+    def countByValue(self: RDD[K]) -> dict[K, int]:
         def each(_: int, items: Iterator[Any]) -> list[dict[Any, int]]:
             counts: dict[Any, int] = {}
             for x in items:
@@ -783,16 +791,16 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         first: list[dict[Any, int]] = [defaultdict(int)]
         return reduce(merge, first + self._some_values(each))
 
-    def countByKey(self) -> dict[Any, int]:
+    def countByKey(self: RDD[tuple[K, V]]) -> dict[K, int]:
         return self.keys().countByValue()
 
     @in_engine(_typed.top)
-    def top(self, num: int, key: Optional[Callable[[Any], Any]] = None) -> list[Any]:
+    def top(self, num: int, key: Optional[Callable[[T], Any]] = None) -> list[T]:
         some = self._some_values(lambda _, items: [heapq.nlargest(num, items, key)])
         return heapq.nlargest(num, chain.from_iterable(some), key)
 
     @in_engine(_typed.take_ordered)
-    def takeOrdered(self, num: int, key: Optional[Callable[[Any], Any]] = None) -> list[Any]:
+    def takeOrdered(self, num: int, key: Optional[Callable[[T], Any]] = None) -> list[T]:
         if num < 0:
             raise ValueError("top N cannot be negative.")
         if num == 0:
@@ -800,11 +808,11 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         some = self._values(lambda _, items: heapq.nsmallest(num, items, key))
         return heapq.nsmallest(num, some, key)
 
-    def collectAsMap(self) -> dict[Any, Any]:
+    def collectAsMap(self: RDD[tuple[K, V]]) -> dict[K, V]:
         return dict(self.collect())
 
     @in_engine(_typed.reduce_by_key_locally)
-    def reduceByKeyLocally(self, func: Reduce) -> dict[Any, Any]:
+    def reduceByKeyLocally(self: RDD[tuple[K, V]], func: Reduce) -> dict[K, V]:
         f = stop_iteration_is_an_error(function_of(func, "reduceByKey"))
 
         def merge(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
@@ -816,7 +824,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         return merge(pair for part in self._some_values(lambda _, pairs: [merge(pairs)])
                      for pair in part.items())
 
-    def lookup(self, key: Any) -> list[Any]:
+    def lookup(self: RDD[tuple[K, V]], key: K) -> list[V]:
         partitioner = self.partitioner
 
         def each(split: int, pairs: Iterator[Any]) -> list[Any]:
@@ -845,7 +853,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods):
         """Files that SparkContext.pickleFile of glint reads; not Hadoop's sequence files."""
         save_parts(self, path, save_pickle_part(batchSize))
 
-    def collectEach(self, f: Callable[[Any], object]) -> None:
+    def collectEach(self, f: Callable[[T], object]) -> None:
         """Calls f(element) in this process, in order, without all elements in memory. An exception
         ends the action. PySpark's RDD does not have it."""
         if self._records is not None:
@@ -866,8 +874,8 @@ refuse_methods(RDD, "there are no resource profiles; use local[N] or the slots o
 refuse_methods(RDD, "use toPandas, toPolars or toArrow, or PySpark itself", "toDF")
 
 
-def _one(_: Any) -> int:
-    return 1
+def _iterables(pair: tuple[Any, Any]) -> tuple[Any, tuple[ResultIterable[Any], ...]]:
+    return pair[0], tuple(map(ResultIterable, pair[1]))
 
 
 def _by_group(rdd: RDD, groups: int) -> RDD:
