@@ -260,6 +260,8 @@ class Values(WithContext):
             self.assertEqual(union.glom().collect(), parts)
             self.assertEqual(union.partitioner, a.partitioner)
         self.assertEqual(a.union(b).join(a).getNumPartitions(), 2)
+        self.assertEqual(self.sc.parallelize("abcdefab", 3).sortBy(ord, True, 2).glom().collect(),
+                         [["a", "a", "b", "b", "c"], ["d", "e", "f"]])
         ranges = self.sc.parallelize(pairs, 3).sortByKey(numPartitions=2)
         self.assertEqual(ranges.union(ranges.mapValues(str)).getNumPartitions(), 2)
         for other in (a.map(lambda pair: pair), b.partitionBy(2, lambda key: 0), b.partitionBy(3),

@@ -99,12 +99,13 @@ def sample_keys(most: int) -> Callable[[int, Iterator[Any]], list[Any]]:
 
 
 def bounds_of_ranges(keys: list[tuple[Any, float]], ranges: int) -> list[Any]:
-    """Of ranges with about the same weight of keys."""
+    """Of ranges with about the same weight of keys. If these are all keys, the bounds of partitions
+    are PySpark's."""
     keys.sort(key=lambda pair: pair[0])
     total, passed = sum(weight for _, weight in keys), 0.0
     bounds: list[Any] = []
     for key, weight in keys:
         passed += weight
-        while len(bounds) < ranges - 1 and passed * ranges >= total * (len(bounds) + 1):
+        while len(bounds) < ranges - 1 and passed * ranges > total * (len(bounds) + 1):
             bounds.append(key)
     return bounds
