@@ -15,11 +15,13 @@ enum { ITEMS_MAX = 1024 };
 
 /* ---- select.row
  *
- * Its argument "items" is for each item the size of its instructions, 4 bytes, and these. */
+ * Its argument "items" is for each item the size of its instructions, 4 bytes, and these; "doubles"
+ * a byte: whether the output has the item, which is calculated from text, as a double. */
 
 struct select_item {
     struct expression expression; /* count 0: a column as it is */
     uint32_t column;
+    bool saved_as_double;
 };
 
 struct select_state {
@@ -51,10 +53,11 @@ static uint32_t decode_select_item(struct select_state *s, struct glint_slice by
 static int select_function_init(struct glint_task *task, void *state)
 {
     struct select_state *s = state;
-    struct glint_slice items;
+    struct glint_slice items, doubles;
     uint32_t used = 0;
     int e = columns_open(task, &s->reader);
     if (e == 0) e = glint_arg_slice(task, "items", &items);
+    if (e == 0) e = glint_arg_slice(task, "doubles", &doubles);
     if (e == 0) e = glint_arg_slice(task, "header", &s->header);
     if (e == 0) e = glint_arg_i64(task, "width", &s->width);
     if (e != 0) return e;
@@ -67,10 +70,20 @@ static int select_function_init(struct glint_task *task, void *state)
             count = decode_select_item(s, (struct glint_slice){items.data + at, size}, used);
         if (count == 0)
             return glint_fail(task, GLINT_E_PLAN_ARGUMENT, NULL, "the columns are not valid");
+        s->items[s->count - 1].saved_as_double =
+            s->count <= doubles.size && doubles.data[s->count - 1] != 0;
         used += count;
         at += size;
     }
     return 0;
+}
+
+/* Whether the value is an integer that would become another one. */
+static bool is_integer_without_double(const struct expression_value *value)
+{
+    if (value->type != EXPRESSION_NUMBER || value->number.decimals != 0) return false;
+    const __int128 units = number_units(&value->number);
+    return (__int128)(double)units != units;
 }
 
 /* What a value is in a row; `digits` has room for a number. */
@@ -105,6 +118,9 @@ static bool row_has_width(const struct select_state *s, struct glint_slice row)
     return count == s->width;
 }
 
+static const char integer_without_double[] =
+    "calculated from text, an integer that no double is: save the text as it is, or as csv";
+
 static int emit_selected_columns(struct glint_task *task, void *state,
                                  const struct glint_record *in, struct glint_emitter *out)
 {
@@ -126,10 +142,12 @@ static int emit_selected_columns(struct glint_task *task, void *state,
         struct glint_slice text;
         if (item->expression.count == 0)
             text = fields[item->column];
-        else if (expression_evaluate(&item->expression, fields, &value, &problem))
-            text = text_of_value(s, &value, digits);
-        else
+        else if (!expression_evaluate(&item->expression, fields, &value, &problem))
             return where_bad_row(&s->reader, task, row, fields, &problem);
+        else if (item->saved_as_double && is_integer_without_double(&value))
+            return glint_bad_row(task, row, integer_without_double);
+        else
+            text = text_of_value(s, &value, digits);
         if (i > 0) e = glint_append(task, &s->row, &s->reader.delimiter, 1);
         if (e >= 0) e = glint_append(task, &s->row, text.data, text.size);
         if (e < 0) return e;
@@ -166,6 +184,7 @@ struct select_plan {
     bool star;                /* one of them is all columns */
     bool json_values;         /* columns are saved as they are in JSON */
     uint8_t types[ITEMS_MAX]; /* enum expression_type */
+    uint8_t doubles[ITEMS_MAX];
 };
 
 /* Whether a row can have the text as a field. */
@@ -348,6 +367,7 @@ static struct glint_rdd *selected_rows_rdd(const struct select_plan *p, bool hea
     struct glint_args *args = glint_args(g);
     columns_args(args, &p->table, &p->columns.columns);
     glint_args_bytes(args, "items", p->items, p->items_size);
+    glint_args_bytes(args, "doubles", p->doubles, p->count);
     glint_args_i64(args, "width", p->star && p->count > 1 ? columns_count(&p->table) : 0);
     glint_args_bytes(args, "header", p->header, header && !once ? p->header_size : 0);
     struct glint_rdd *rows = glint_map_partitions(table_rows(&p->table), &select_row, args);
@@ -452,6 +472,44 @@ static const char *type_of_selected_item(const struct select_plan *p, uint32_t i
     return out;
 }
 
+/* Whether it is calculated from text and from no doubles, whose results are rounded anyway. */
+static bool is_calculated_from_text(const struct select_plan *p, const uint8_t *code, uint32_t size,
+                                    const struct glint_column_type *types, uint32_t count)
+{
+    bool text = false;
+    for (uint32_t at = 0; at < size;) {
+        uint32_t text_size;
+        memcpy(&text_size, code + at + 6, sizeof text_size);
+        if (code[at] == EXPRESSION_COLUMN) {
+            const char *type = type_of_selected_column(p, code + at, types, count);
+            if (type != NULL && type[0] != '\0' && strchr("efg", type[0]) != NULL) return false;
+            text |= type == NULL || strcmp(type, "u") == 0;
+        }
+        at += EXPRESSION_HEAD_BYTES + text_size;
+    }
+    return text;
+}
+
+/* Sets which items rows check, for an output of columns. */
+static void set_doubles_of_items(struct select_plan *p, const char *format)
+{
+    uint32_t count, item = 0;
+    const struct glint_column_type *types = glint_column_types(p->table.lines, &count);
+    char decimal[DECIMAL_TYPE_BYTES];
+    if (format != NULL && strcmp(format, "parquet") != 0 && strcmp(format, "arrow") != 0) return;
+    for (uint64_t i = 0; i < p->items_size; item++) {
+        uint32_t size;
+        memcpy(&size, p->items + i, sizeof size);
+        const uint8_t *code = p->items + i + sizeof size;
+        if (p->types[item] == EXPRESSION_NUMBER) {
+            const char *type = type_of_selected_item(p, item, code, size, types, count, decimal);
+            p->doubles[item] = type != NULL && strcmp(type, "g") == 0 &&
+                               is_calculated_from_text(p, code, size, types, count);
+        }
+        i += sizeof size + size;
+    }
+}
+
 /* The types of the output's columns, to be freed with glint_free. NULL with the context's error. */
 static const char **selected_types(const struct select_plan *p)
 {
@@ -482,8 +540,7 @@ static const char **selected_types(const struct select_plan *p)
     return selected;
 }
 
-static int save_selected(const struct select_plan *p, const struct glint_job_args *args,
-                         bool header)
+static int save_selected(struct select_plan *p, const struct glint_job_args *args, bool header)
 {
     struct glint *g = p->table.g;
     const char *path = args->positional[1];
@@ -494,6 +551,7 @@ static int save_selected(const struct select_plan *p, const struct glint_job_arg
                            "--output-header is for text: other outputs have the names");
     const char **types = selected_types(p);
     if (types == NULL) return glint_error(g)->code;
+    set_doubles_of_items(p, glint_job_option(args, "output-format"));
     const struct row_output_columns columns = {.names = {p->header, p->header_size},
                                                .types = types,
                                                .named = !p->star || p->table.header ||

@@ -189,6 +189,24 @@ Test(columns, selected_columns_keep_their_types)
     expect_output("csv", "tt1\ntt2\ntt3\ntt4\n");
 }
 
+/* 2^53 + 1 of a text is a number without a double; of a column of doubles, it is none. */
+Test(columns, integers_of_texts_that_no_double_is_are_bad_rows)
+{
+    write_file("a.csv", "id,n\n9007199254740992,1\n9007199254740993,2\n");
+    expect_failure(RUN("select", "--csv", "--header", "--columns", "+id AS id", "--output-format",
+                       "parquet", "a.csv", "out"),
+                   GLINT_E_BAD_ROW, "a.csv:3: calculated from text, an integer that no double is");
+    cr_assert_eq(RUN("select", "--csv", "--header", "--columns", "+id AS id", "--where", "n = 1",
+                     "--output-format", "parquet", "a.csv", "out"),
+                 0, "%s", error.cause);
+    expect_part(HEAD "column id g\ngroup\n9007199254740992\n");
+    cr_assert_eq(RUN("select", "--csv", "--header", "--columns", "+id", "a.csv", "text"), 0);
+    expect_output("text", "9007199254740992\n9007199254740993\n");
+    write_file("a.parquet", HEAD "column id g\ngroup\n9007199254740992\n");
+    cr_assert_eq(RUN("select", "--columns", "id + 1 AS id", "a.parquet", "more"), 0, "%s",
+                 error.cause);
+}
+
 Test(columns, names_of_json_and_of_expressions_are_columns)
 {
     write_file("a.json", "{\"k\":\"x\",\"v\":{\"n\":2}}\n{\"k\":null,\"v\":{\"n\":3}}\n");
