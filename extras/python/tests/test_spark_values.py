@@ -141,6 +141,12 @@ class Shuffles(WithContext):
             self.assertEqual(shuffled.filter(lambda _: True).union(texts).count(), 2 * elements[0])
             self.assertEqual(computed.value, read)
 
+    def test_a_long_lineage_needs_no_deep_stack(self) -> None:
+        sums = self.sc.parallelize([(1, 1), (2, 1)], 1)
+        for _ in range(400):
+            sums = sums.reduceByKey(operator.add, 1)
+        self.assertEqual(sums.getNumPartitions(), 1)
+
     def test_after_a_job_that_failed_in_it(self) -> None:
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "now")
