@@ -234,14 +234,14 @@ static PyObject *combiner_fill(PyObject *object, PyObject *arguments)
         PyObject *item = PyIter_Next(pairs);
         if (item == NULL) {
             if (PyErr_Occurred()) return NULL;
-            Py_RETURN_FALSE;
+            return new_reference(Py_False);
         }
         bool done = combine_item(self, item);
         Py_DECREF(item);
         if (!done) return NULL;
         if (key_count(self) >= keys_max || self->keys.bytes.size > KEY_BYTES_MAX) break;
     }
-    Py_RETURN_TRUE;
+    return new_reference(Py_True);
 }
 
 /* take_dict(): the dict, which the caller gets, or None if all keys are plain. */
@@ -249,7 +249,7 @@ static PyObject *combiner_take_dict(PyObject *object, PyObject *none)
 {
     struct combiner *self = (struct combiner *)object;
     (void)none;
-    if (self->dict == NULL) Py_RETURN_NONE;
+    if (self->dict == NULL) return new_reference(Py_None);
     PyObject *dict = self->dict;
     self->dict = NULL;
     return dict;
@@ -428,7 +428,7 @@ static PyObject *combiner_merge(PyObject *object, PyObject *block)
         Py_XDECREF(value);
         if (!done) return NULL;
     }
-    Py_RETURN_NONE;
+    return new_reference(Py_None);
 }
 
 static PyMethodDef methods[] = {

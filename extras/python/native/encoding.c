@@ -278,7 +278,7 @@ static PyObject *decode_at(const uint8_t **at, const uint8_t *end, int depth)
     if (size == 0) return no_block();
     *at += size;
     switch ((char)*one) {
-    case 'N': return Py_INCREF(Py_None), Py_None;
+    case 'N': return new_reference(Py_None);
     case 'T': return PyBool_FromLong(1);
     case 'F': return PyBool_FromLong(0);
     case '(': return decode_tuple(at, end, one[1], depth);

@@ -17,6 +17,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Py_RETURN_NONE of the headers of 3.12 and 3.13 takes no reference, also with this limited API;
+ * older versions, which can load the module, need one. */
+static inline PyObject *new_reference(PyObject *object)
+{
+    Py_INCREF(object);
+    return object;
+}
+
 struct bytes {
     uint8_t *data;
     size_t size, capacity;

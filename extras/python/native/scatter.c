@@ -63,14 +63,14 @@ static PyObject *scatter(PyObject *module, PyObject *arguments)
         PyObject *item = PyIter_Next(pairs);
         if (item == NULL) {
             if (PyErr_Occurred()) return NULL;
-            Py_RETURN_FALSE;
+            return new_reference(Py_False);
         }
         bool done = scatter_item(item, place, partitions, buckets, unpack, blocks);
         assert(done || PyErr_Occurred());
         Py_DECREF(item);
         if (!done) return NULL;
     }
-    Py_RETURN_TRUE;
+    return new_reference(Py_True);
 }
 
 PyMethodDef scatter_methods[] = {

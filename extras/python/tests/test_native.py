@@ -5,6 +5,7 @@ import decimal
 import fractions
 import itertools
 import operator
+import pathlib
 import random
 import unittest
 from unittest import mock
@@ -136,6 +137,11 @@ class Native(unittest.TestCase):
             except (ValueError, TypeError):
                 refused += 1
         self.assertGreater(refused, 10_000)
+
+    def test_built_with_newer_headers(self):
+        """They are for immortal constants, which older versions that load the module free."""
+        for path in (pathlib.Path(__file__).parents[1] / "native").glob("*.c"):
+            self.assertNotRegex(path.read_text(), r"\bPy_RETURN_", path.name)
 
     def test_iterators(self):
         def stop(_):
