@@ -36,23 +36,23 @@ def shuffled(op, *parents, args=(), **known):
 
 @st.composite
 def sources(draw):
-    kind = draw_u64(st.sampled_from(["range", "elements", "pairs", "pairs", "words", "digits"]))
+    kind = draw(st.sampled_from(["range", "elements", "pairs", "pairs", "words", "digits"]))
     if kind == "range":
-        count, step = draw_u64(st.integers(0, 12)), draw_u64(st.sampled_from([1, 3, -2]))
-        first, partitions = draw_u64(INTS), draw_u64(PARTITIONS)
+        count, step = draw(st.integers(0, 12)), draw(st.sampled_from([1, 3, -2]))
+        first, partitions = draw(INTS), draw(PARTITIONS)
         return Node("range", (first, first + count * step, step, partitions), aligned=True,
                     count=count, partitions=partitions)
     if kind == "words":
         lines = st.lists(st.sampled_from(["a b", "", " b\tc  a", "c"]), max_size=6)
-        return Node("parallelize", (draw_u64(lines), draw_u64(PARTITIONS)), value="str")
+        return Node("parallelize", (draw(lines), draw(PARTITIONS)), value="str")
     if kind == "digits":
         rows = st.lists(st.tuples(TEXTS, INTS.map(str)), min_size=1, max_size=8)
-        return Node("parallelize", (draw_u64(rows), draw_u64(PARTITIONS)), key="str", value="digits")
-    value = draw_u64(st.sampled_from(list(VALUES)))
-    key = "" if kind == "elements" else draw_u64(st.sampled_from(list(VALUES)))
+        return Node("parallelize", (draw(rows), draw(PARTITIONS)), key="str", value="digits")
+    value = draw(st.sampled_from(list(VALUES)))
+    key = "" if kind == "elements" else draw(st.sampled_from(list(VALUES)))
     row = st.tuples(VALUES[key], VALUES[value]) if key else VALUES[value]
-    rows = draw_u64(st.lists(row, min_size=1, max_size=12))
-    return Node("parallelize", (rows, draw_u64(PARTITIONS)), key=key, value=value)
+    rows = draw(st.lists(row, min_size=1, max_size=12))
+    return Node("parallelize", (rows, draw(PARTITIONS)), key=key, value=value)
 
 
 def elements(node):
@@ -75,7 +75,7 @@ def elements(node):
         "zip_with_index_zip": (simple and node.aligned, lambda draw: dataclasses.replace(
             node, op="zip_pairs", args=(), parents=(node,), value="tuple")),
         "cartesian": (simple, lambda draw: Node(
-            "cartesian", (), (node, draw_u64(sources().filter(lambda n: not n.key and n.value in VALUES))),
+            "cartesian", (), (node, draw(sources().filter(lambda n: not n.key and n.value in VALUES))),
             key=node.value, value="", ordered=False)),
     }
 
@@ -88,18 +88,18 @@ def pairs(node):
     joins = ["join", "leftOuterJoin", "rightOuterJoin", "fullOuterJoin", "subtractByKey"]
 
     def join(draw):
-        other = draw_u64(sources().filter(lambda n: n.key == node.key))
-        op = draw_u64(st.sampled_from(joins))
+        other = draw(sources().filter(lambda n: n.key == node.key))
+        op = draw(st.sampled_from(joins))
         value = node.value if op == "subtractByKey" else "tuple"
         return shuffled(op, node, other, key=node.key, value=value)
 
     def join_alike(draw):
         """Both sides are partitioned alike, so the join needs no shuffle."""
-        other = draw_u64(sources().filter(lambda n: n.key == node.key))
-        count = draw_u64(PARTITIONS)
+        other = draw(sources().filter(lambda n: n.key == node.key))
+        count = draw(PARTITIONS)
         sides = [shuffled("partitionBy", side, args=(count,), key=side.key, value=side.value)
                  for side in (node, other)]
-        return shuffled(draw_u64(st.sampled_from(joins[:-1])), *sides, key=node.key, value="tuple")
+        return shuffled(draw(st.sampled_from(joins[:-1])), *sides, key=node.key, value="tuple")
 
     return {
         "keys": (True, lambda draw: dataclasses.replace(
@@ -107,18 +107,18 @@ def pairs(node):
         "values": (True, lambda draw: dataclasses.replace(
             node, op="values", args=(), parents=(node,), key="")),
         "reduceByKey": (node.value in reducer, lambda draw: shuffled(
-            "reduceByKey", node, args=(draw_u64(st.sampled_from(reducer[node.value])),), key=node.key,
+            "reduceByKey", node, args=(draw(st.sampled_from(reducer[node.value])),), key=node.key,
             value=node.value)),
         "count_by_key": (True, lambda draw: shuffled("combine_count", node, key=node.key)),
         "sortByKey": (True, lambda draw: shuffled(
-            "sortByKey", node, args=(draw_u64(st.booleans()),), key=node.key, value=node.value)),
+            "sortByKey", node, args=(draw(st.booleans()),), key=node.key, value=node.value)),
         "partitionBy": (True, lambda draw: shuffled(
-            "partitionBy", node, args=(draw_u64(PARTITIONS),), key=node.key, value=node.value)),
+            "partitionBy", node, args=(draw(PARTITIONS),), key=node.key, value=node.value)),
         "parse": (node.value == "digits", lambda draw: dataclasses.replace(
-            node, op=draw_u64(st.sampled_from(["parse_i64"])), args=(), parents=(node,), value="int")),
+            node, op=draw(st.sampled_from(["parse_i64"])), args=(), parents=(node,), value="int")),
         "sampleByKey": (node.key == "str" and node.op == "parallelize", lambda draw: dataclasses.replace(
             node, op="sampleByKey", parents=(node,), args=tuple(
-                [{key: draw_u64(st.sampled_from([0.0, 1.0])) for key in sorted({k for k, _ in node.args[0]})}]))),
+                [{key: draw(st.sampled_from([0.0, 1.0])) for key in sorted({k for k, _ in node.args[0]})}]))),
         "join": (number or node.value == "str", join),
         "join_alike": (number or node.value == "str", join_alike),
         "zip_pairs": (node.aligned, lambda draw: dataclasses.replace(
@@ -132,7 +132,7 @@ def either(node):
 
     def with_like(op):
         def make(draw):
-            other = draw_u64(sources().filter(lambda n: (n.key, n.value) == (node.key, node.value)))
+            other = draw(sources().filter(lambda n: (n.key, n.value) == (node.key, node.value)))
             known = {"key": node.key, "value": node.value}
             if op == "union":
                 return Node(op, (), (node, other), ordered=node.ordered and other.ordered, **known)
@@ -141,18 +141,18 @@ def either(node):
 
     return {
         "persist": (node.op != "persisted", lambda draw: dataclasses.replace(
-            node, op="persisted", args=(draw_u64(st.sampled_from(["memory", "disk", "both"])),), parents=(node,))),
+            node, op="persisted", args=(draw(st.sampled_from(["memory", "disk", "both"])),), parents=(node,))),
         "distinct": (comparable, lambda draw: shuffled(
             "distinct", node, key=node.key, value=node.value)),
         "union": (comparable, with_like("union")),
         "intersection": (comparable, with_like("intersection")),
         "subtract": (comparable, with_like("subtract")),
         "repartition": (True, lambda draw: shuffled(
-            "repartition", node, args=(draw_u64(PARTITIONS),), key=node.key, value=node.value)),
+            "repartition", node, args=(draw(PARTITIONS),), key=node.key, value=node.value)),
         "coalesce": (True, lambda draw: dataclasses.replace(
-            node, op="coalesce", args=(draw_u64(PARTITIONS),), parents=(node,), aligned=False, count=-1)),
+            node, op="coalesce", args=(draw(PARTITIONS),), parents=(node,), aligned=False, count=-1)),
         "sample": (True, lambda draw: dataclasses.replace(
-            node, op="sample", args=(draw_u64(st.sampled_from([0.0, 1.0])),), parents=(node,),
+            node, op="sample", args=(draw(st.sampled_from([0.0, 1.0])),), parents=(node,),
             aligned=False, count=-1)),
     }
 
@@ -160,10 +160,10 @@ def either(node):
 @st.composite
 def transformed(draw):
     """A source and up to five transformations."""
-    node = draw_u64(sources())
-    for _ in range(draw_u64(st.integers(0, 5))):
+    node = draw(sources())
+    for _ in range(draw(st.integers(0, 5))):
         known = {**either(node), **(pairs(node) if node.key else elements(node))}
-        node = known[draw_u64(st.sampled_from([name for name, (fits, _) in known.items() if fits]))][1](draw)
+        node = known[draw(st.sampled_from([name for name, (fits, _) in known.items() if fits]))][1](draw)
         if node.op == "cartesian":  # its value is that of its right side
             node = dataclasses.replace(node, value=node.parents[1].value)
     return node
@@ -172,7 +172,7 @@ def transformed(draw):
 @st.composite
 def plans(draw):
     """(node, action, arguments of the action)"""
-    node = draw_u64(transformed())
+    node = draw(transformed())
     simple, number = node.value in VALUES, node.value in ("int", "float")
     some = st.integers(0, 15)
     actions = {
@@ -183,13 +183,13 @@ def plans(draw):
         **dict.fromkeys(("sum", "stats", "histogram", "reduce", "treeReduce"), number and not node.key),
         "reduceByKeyLocally": bool(node.key) and number,
     }
-    action = draw_u64(st.sampled_from([name for name, fits in actions.items() if fits]))
+    action = draw(st.sampled_from([name for name, fits in actions.items() if fits]))
     function = "max_" + {"int": "i64", "float": "f64"}.get(node.value, "")
     arguments = {
-        "take": lambda: (draw_u64(some),), "takeOrdered": lambda: (draw_u64(some),), "top": lambda: (draw_u64(some),),
-        "takeSample": lambda: (draw_u64(st.booleans()), draw_u64(some), draw_u64(st.integers(0, 9))),
-        "histogram": lambda: (draw_u64(st.one_of(st.integers(1, 4), st.just([-4, -1, 0.5, 3]))),),
+        "take": lambda: (draw(some),), "takeOrdered": lambda: (draw(some),), "top": lambda: (draw(some),),
+        "takeSample": lambda: (draw(st.booleans()), draw(some), draw(st.integers(0, 9))),
+        "histogram": lambda: (draw(st.one_of(st.integers(1, 4), st.just([-4, -1, 0.5, 3]))),),
         "reduce": lambda: (function,), "reduceByKeyLocally": lambda: (function,),
-        "treeReduce": lambda: (function, draw_u64(st.integers(2, 3))),
+        "treeReduce": lambda: (function, draw(st.integers(2, 3))),
     }
     return node, action, arguments.get(action, lambda: ())()
