@@ -13,6 +13,7 @@
 #include "jobs/rows/arithmetic.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/tables/group_partition.h"
+#include "jobs/tables/text_column.h"
 
 #include <assert.h>
 #include <string.h>
@@ -423,7 +424,8 @@ static const char *const kind_options[AGG_KINDS] = {
     [AGG_FIRST] = "first",
     [AGG_LAST] = "last",
 };
-#define TEXT_LETTERS "t" /* --min day:t */
+#define LIMIT_LETTERS "nt" /* --min day:t */
+enum { LIMIT_NUMERIC = 1, LIMIT_TEXT = 2 };
 
 /* Finds the column among columns [first, c->count), or appends it. Returns its index there. */
 static uint32_t find_or_add_column(struct columns *c, uint32_t first, uint32_t number)
@@ -480,11 +482,15 @@ static int read_option_of_kind(struct table *t, const struct glint_job_args *arg
 {
     const bool limit = kind >= AGG_MIN && kind <= AGG_MAX_TEXT;
     struct columns chosen = {.count = 0};
-    int r = columns_read_option(t, args, kind_options[kind], limit ? TEXT_LETTERS : "", &chosen);
+    int r = columns_read_option(t, args, kind_options[kind], limit ? LIMIT_LETTERS : "", &chosen);
     for (uint32_t i = 0; i < chosen.count && r == 0; i++) {
         const enum column_values values = columns_value_kind(t, chosen.number[i]);
-        const bool text = chosen.letters[i] != 0 || values > VALUES_NUMBERS;
+        const uint8_t letters = chosen.letters[i];
+        const bool text = letters != 0 ? (letters & LIMIT_TEXT) != 0 : values > VALUES_NUMBERS;
         if (limit && is_text_kind(kind) != text) continue;
+        if (limit && text && letters == 0)
+            text_column_note(t, kind_options[kind], chosen.number[i],
+                             kind == AGG_MIN_TEXT ? "the least text" : "the greatest text");
         if (kind != AGG_DISTINCT && !is_text_kind(kind))
             r = check_has_numbers(t, kind_options[kind], chosen.number[i]);
         if (r != 0) return r;
@@ -660,8 +666,10 @@ static const struct glint_job_option options[] = {
      "columns that make a group: numbers or, with --header, names, separated by commas (one group "
      "of all rows)"},
     {"sum", "COLS", NULL, "the sum of each of these columns"},
-    {"min", "COLS", NULL, "the least number of each; with :t, as in day:t, the least text"},
-    {"max", "COLS", NULL, "the greatest number of each, or with :t text"},
+    {"min", "COLS", NULL,
+     "the least number of each; with :t, as in day:t, the least text; of texts of Parquet, too, "
+     "but with :n"},
+    {"max", "COLS", NULL, "the greatest number of each, or with :t text, as --min"},
     {"mean", "COLS", NULL, "the mean of each"},
     {"median", "COLS", NULL, "the median of each, exact; reads INPUT once more"},
     {"quantile", "COLS", NULL, "quantiles of each, exact, with --at; reads INPUT once more"},

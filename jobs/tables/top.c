@@ -14,6 +14,7 @@
 #include "jobs/rows/row_output.h"
 #include "jobs/tables/group_partition.h"
 #include "jobs/tables/sort_key.h"
+#include "jobs/tables/text_column.h"
 
 #include <assert.h>
 #include <string.h>
@@ -331,6 +332,30 @@ static int run_per_group(const struct table *t, const struct glint_job_args *opt
                            options, output);
 }
 
+#define BY_LETTERS "nt" /* --by v:n */
+enum { BY_NUMERIC = 1, BY_TEXT = 2 };
+
+/* Without a letter the type of a column tells how its values are compared; fields of text are
+ * numbers, unless --text is set. */
+static void set_by_letters(const struct table *t, const struct glint_job_args *args, uint32_t per,
+                           struct columns *c)
+{
+    const bool all_text = glint_job_option(args, "text") != NULL;
+    const bool smallest = glint_job_option(args, "smallest") != NULL;
+    for (uint32_t i = per; i < c->count; i++) {
+        const enum column_values values = columns_value_kind(t, c->number[i]);
+        const bool chosen = c->letters[i] != 0, text = (c->letters[i] & BY_TEXT) != 0;
+        const bool typed_text = all_text || values > VALUES_NUMBERS;
+        const bool time = values == VALUES_TIMES && !text;
+        c->letters[i] = smallest ? 0 : SORT_REVERSE;
+        if (time)
+            c->letters[i] |= SORT_TIME;
+        else if (chosen ? !text : !typed_text)
+            c->letters[i] |= SORT_NUMERIC;
+        if (!chosen && !all_text) text_column_note(t, "by", c->number[i], "texts are compared");
+    }
+}
+
 static int top_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *const *paths = args->positional + 1; /* INPUT OUTPUT */
@@ -349,21 +374,14 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     table_saves_rows(&table);
     if (columns_read_option(&table, args, "per", "", &columns) != 0) return glint_error(g)->code;
     const uint32_t per = columns.count;
-    if (columns_read_option(&table, args, "by", "", &columns) != 0) return glint_error(g)->code;
+    if (columns_read_option(&table, args, "by", BY_LETTERS, &columns) != 0)
+        return glint_error(g)->code;
     if (columns.count == per && per == COLUMNS_MAX)
         return glint_abort(g, GLINT_E_BAD_VALUE, NULL, "--per: more than %d columns",
                            COLUMNS_MAX - 1);
     if (columns.count == per) columns_add_whole_line(&columns);
     table_key_columns(&table, &columns, 0, per);
-    uint8_t letters = 0;
-    if (glint_job_option(args, "text") == NULL) letters |= SORT_NUMERIC;
-    if (glint_job_option(args, "smallest") == NULL) letters |= SORT_REVERSE;
-    for (uint32_t i = per; i < columns.count; i++) {
-        const enum column_values values = columns_value_kind(&table, columns.number[i]);
-        columns.letters[i] = letters;
-        if (values > VALUES_NUMBERS) columns.letters[i] &= (uint8_t)~SORT_NUMERIC;
-        if (values == VALUES_TIMES) columns.letters[i] |= SORT_TIME;
-    }
+    set_by_letters(&table, args, per, &columns);
     struct glint_args *best_args = glint_args(g);
     columns_args(best_args, &table, &columns);
     glint_args_i64(best_args, "rows", rows);
@@ -377,7 +395,8 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
 
 static const struct glint_job_option options[] = {
     {"by", "COLS", NULL,
-     "columns to compare, the first one first: numbers or, with --header, names (whole lines)"},
+     "columns to compare, the first one first: numbers or, with --header, names; letters after a "
+     "colon: n as numbers, t as text (whole lines)"},
     {"per", "COLS", NULL, "N lines of each group: columns that make a group; shuffles all lines"},
     {"text", NULL, NULL, "compare them as text, as times and texts of Parquet are"},
     {"smallest", NULL, NULL, "the smallest instead of the largest"},

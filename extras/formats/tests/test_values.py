@@ -45,6 +45,38 @@ class Values(Command):
             _, error = self.run_glint("agg", f"--{function}", "f", path, self.path("out"), code=65)
             self.assertIn("E0504", error)
 
+    def test_numbers_in_columns_of_text(self):
+        """They are compared as texts, and a note says so; with :n as numbers, with :t silently."""
+        with open(self.path("in.csv"), "w", encoding="utf-8") as file:
+            file.write("k,v\na,9\nb,10\n")
+        self.run_glint("select", "--csv", "--header", "--output-format", "parquet",
+                       self.path("in.csv"), self.path("saved"))
+        self.write("numbers.parquet", k=["a"], v=[9])
+        self.write("texts.parquet", k=["b"], v=["10"])
+        for value in (9, 10):
+            os.makedirs(self.path(f"hive/v={value}"))
+            self.write(f"hive/v={value}/in.parquet", k=["a" if value == 9 else "b"])
+        for path, what in ((self.path("saved"), "is text"),
+                           (self.path("hive/*/*.parquet"), "is text"),
+                           (self.path("*.parquet"), "has several types")):
+            for letter, values, best in (("", ["10", "9"], "a"), (":t", ["10", "9"], "a"),
+                                         (":n", ["9", "10"], "b")):
+                column = "v" + letter
+                notes = self.submit("agg", "--min", column, "--max", column, path,
+                                    self.path("out"))
+                notes += self.submit("top", "--by", column, "1", path, self.path("best"))
+                self.assertEqual(list(self.table("out").to_pylist()[0].values()), values)
+                self.assertEqual(self.table("best")["k"].to_pylist(), [best])
+                for option, effect in (("min", "the least text"), ("max", "the greatest text"),
+                                       ("by", "texts are compared")):
+                    note = f"--{option}: v {what} in {path}: {effect}; v:n compares numbers"
+                    self.assertEqual(note in notes, letter == "", notes)
+        _, error = self.run_glint("top", "--by", "k:n", "1", self.path("saved"), self.path("out"),
+                                  code=65)
+        self.assertIn("a numeric column is not a number", error)
+        notes = self.submit("top", "--by", "v", "1", self.path("numbers.parquet"), self.path("out"))
+        self.assertNotIn("compares numbers", notes)
+
     def test_columns_that_have_no_numbers(self):
         """An error before the job runs; texts may be numbers."""
         at = datetime.datetime(2026, 1, 31)
