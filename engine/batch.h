@@ -92,6 +92,9 @@ typedef int (*glint_keep_rows)(struct glint_task *task, void *state,
  * does not get it, if `keep` sets 0 for its value of this column, from 0. It is not asked about
  * all rows. */
 void glint_skip_rows(struct glint_task *task, uint32_t column, glint_keep_rows keep);
+/* In `open` of a function whose rows another function of the job reads, too, and counts if they are
+ * bad: bad rows that this task skips are not counted. */
+void glint_uncount_bad_rows(struct glint_task *task);
 #pragma GCC visibility pop
 
 /* Returns row `row` of a bytes-like column. */

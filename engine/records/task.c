@@ -143,6 +143,12 @@ void glint_skip_row_groups(struct glint_task *task, glint_may_keep may_keep)
     task->may_keep = may_keep;
 }
 
+void glint_uncount_bad_rows(struct glint_task *task)
+{
+    assert(task->error.code == GLINT_OK);
+    task->uncount_bad_rows = true;
+}
+
 void glint_skip_rows(struct glint_task *task, uint32_t column, glint_keep_rows keep)
 {
     assert(keep != NULL);

@@ -94,6 +94,7 @@ struct glint_task {
      * none. */
     atomic_uint_fast64_t *run_memory;
     bool compress_outputs; /* map outputs leave this process: lz4 saves network traffic */
+    bool uncount_bad_rows; /* glint_uncount_bad_rows */
     /* During fn->open: the arguments of the function, and how to get the broadcasts in them. */
     struct glint_slice args;
     int (*broadcast)(void *arg, uint64_t id, struct glint_slice *out);

@@ -84,7 +84,7 @@ static const struct glint_function agg_quantile_key = {.name = "agg.quantileKey"
                                                        .in = GLINT_ELEMENTS(GLINT_TEXT),
                                                        .out = GLINT_PAIRS(GLINT_BYTES, GLINT_I64),
                                                        .state_size = sizeof(struct agg_row_state),
-                                                       .open = agg_open_row,
+                                                       .open = agg_open_row_again,
                                                        .each = quantile_key_each};
 
 /* ---- agg.quantilePartition: all keys of a group */

@@ -89,6 +89,8 @@ struct agg_row_state {
 };
 int agg_open_plan(struct glint_task *task, struct agg_plan *plan);
 int agg_open_row(struct glint_task *task, void *state);
+/* The same for rows that agg_row reads, too: it counts the bad ones. */
+int agg_open_row_again(struct glint_task *task, void *state);
 /* Reads all columns of a row: all functions find the same rows bad. Sets s->numbers. Returns
  * 1, 0 if the row was skipped, or a code. */
 int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_slice row,

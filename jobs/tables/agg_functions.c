@@ -33,6 +33,12 @@ int agg_open_row(struct glint_task *task, void *state)
     return 0;
 }
 
+int agg_open_row_again(struct glint_task *task, void *state)
+{
+    glint_uncount_bad_rows(task);
+    return agg_open_row(task, state);
+}
+
 int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *fields, struct glint_slice *out_group)
 {
@@ -158,7 +164,7 @@ const struct glint_function agg_value = {.name = "agg.value",
                                          .in = GLINT_ELEMENTS(GLINT_TEXT),
                                          .out = GLINT_PAIRS(GLINT_TEXT, GLINT_TEXT),
                                          .state_size = sizeof(struct agg_row_state),
-                                         .open = agg_open_row,
+                                         .open = agg_open_row_again,
                                          .each = emit_distinct_value};
 const struct glint_function agg_seen = {.name = "agg.seen",
                                         .kind = GLINT_KIND_MAP,
