@@ -502,6 +502,16 @@ static const char *find_option_origin(void *arg, const char *option)
     return key_find(job_keys, JOB_KEYS, option) != NULL ? "default" : NULL;
 }
 
+/* -v of grep and ripgrep is another one. */
+static void note_verbose_is_not_invert(struct glint *g, const struct job_command *run,
+                                       const struct cli_line *line)
+{
+    static const char invert[] = "invert";
+    if (cli_option_find(run->job->options, invert, sizeof invert - 1) != NULL &&
+        cli_line_has(line, "verbose") && !cli_line_has(line, invert))
+        glint_note(g, "-v is --verbose; --invert keeps the lines that do not match");
+}
+
 /* Serves the page, if --ui is given. Returns 0 or a code. */
 static int start_job_page(struct job_command *run, struct glint_error *error)
 {
@@ -549,6 +559,7 @@ static int run_job_in_context(struct job_command *run, const struct cli_program 
         assert(line->argument_count <= GLINT_JOB_POSITIONAL_MAX);
         for (uint32_t i = 0; i < line->argument_count; i++) positional[i] = line->arguments[i];
         struct glint_job_args args = {positional, line->argument_count, line};
+        note_verbose_is_not_invert(g, run, line);
         line->context = g;
         /* From here on signals interrupt this context. */
         signals_watch(g, config->timeout_ns);
