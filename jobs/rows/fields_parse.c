@@ -137,6 +137,17 @@ static int leave_out_null_row(const struct fields *f, struct glint_task *task)
     return 0;
 }
 
+/* glint_bad_value, with a hint for keys that are no ratings. Returns 0 or a code. */
+static int report_bad_key(const struct fields *f, struct glint_task *task, struct glint_slice row,
+                          const char *reason, const char *column, struct glint_slice value)
+{
+    const int r = glint_bad_value(task, row, reason, column, value);
+    if (r < 0 && f->key == FIELDS_RATING && value.size > 0)
+        glint_add_bad_row_hint(task, "keys that are no ratings from 0 to 10 need --key text or "
+                                     "--key int");
+    return r;
+}
+
 /* Reports the value of the key, or, if its data is NULL, the column that the row does not have. */
 static int set_missing_column_error(const struct fields *f, struct glint_task *task,
                                     struct glint_slice row, struct glint_slice value,
@@ -150,7 +161,7 @@ static int set_missing_column_error(const struct fields *f, struct glint_task *t
     if (label == NULL)
         columns_label((struct glint_slice){NULL, 0}, f->delimiter,
                       key ? f->key_column : f->id_column, number);
-    return glint_bad_value(task, row, reason, label != NULL ? label : number, value);
+    return report_bad_key(f, task, row, reason, label != NULL ? label : number, value);
 }
 
 int fields_bad_key(const struct fields *f, struct glint_task *task, struct glint_slice row,
@@ -342,7 +353,7 @@ static int read_key_of_column_pair(const struct fields *f, struct glint_task *ta
             shown.size = text_format_i64(text, *out);
         }
     }
-    return reason == NULL ? 1 : glint_bad_value(task, id, reason, f->key_label, shown);
+    return reason == NULL ? 1 : report_bad_key(f, task, id, reason, f->key_label, shown);
 }
 
 /* Ratings of a whole batch. Returns whether all are in range. */
