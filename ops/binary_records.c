@@ -52,7 +52,7 @@ static enum flow emit_records_block(struct records_state *s, uint64_t size,
 }
 
 /* The records that start in the piece: as for lines, the piece before reads the one at its end. */
-static enum flow read_records_of_piece(struct records_state *s, const struct split_piece *piece,
+static enum flow emit_records_of_piece(struct records_state *s, const struct split_piece *piece,
                                        struct glint_emitter *out)
 {
     struct input_stream in;
@@ -87,7 +87,7 @@ static enum flow binary_records_run(void *state, struct glint_slice bytes,
     if (split_decode(bytes, &s->task->arena, &split, &s->task->error) != 0) return FLOW_FAIL;
     enum flow flow = FLOW_MORE;
     for (uint32_t i = 0; i < split.count && flow == FLOW_MORE; i++)
-        flow = read_records_of_piece(s, &split.pieces[i], out);
+        flow = emit_records_of_piece(s, &split.pieces[i], out);
     return flow;
 }
 

@@ -13,8 +13,8 @@ static int cartesian_open(void *state, const struct op_open *o)
     return right_spool_open(state, o, "cartesian");
 }
 
-static enum flow pair_with_all(struct right_partition *s, struct glint_record *pair,
-                               struct glint_emitter *out)
+static enum flow emit_pairs_with_right_values(struct right_partition *s, struct glint_record *pair,
+                                              struct glint_emitter *out)
 {
     int r = task_check_cancelled(s->task);
     if (r == 0) r = spool_rewind(&s->values);
@@ -34,7 +34,7 @@ static enum flow cartesian_push(void *state, const struct glint_batch *batch,
     out->in = batch; /* left values are passed on by reference */
     for (uint32_t row = 0; row < batch->rows && flow == FLOW_MORE; row++) {
         struct glint_record pair = {.key = glint_column_value(&batch->value, row)};
-        flow = pair_with_all(s, &pair, out);
+        flow = emit_pairs_with_right_values(s, &pair, out);
     }
     if (flow == FLOW_MORE) flow = emitter_flush(out);
     out->in = NULL;

@@ -3,7 +3,7 @@
 #include "engine/input/split.h"
 #include "ops/ops.h"
 
-static int make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
+static int checkpoint_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
 {
     struct splits splits = {NULL, 0, {NULL, NULL, 0}};
     (void)split_bytes;
@@ -29,7 +29,9 @@ struct glint_rdd *glint_checkpoint(struct glint_rdd *rdd, const char *path)
                        .output_count = 1,
                        .publish = true};
     if (run_action_of_rdd(&a) != 0) return NULL;
-    const struct file_source source = {
-        .op = &op_msgpack_file, .schema = schema, .binary = true, .make_splits = make_splits};
+    const struct file_source source = {.op = &op_msgpack_file,
+                                       .schema = schema,
+                                       .binary = true,
+                                       .make_splits = checkpoint_make_splits};
     return file_source_create(g, path, &source);
 }

@@ -335,8 +335,8 @@ struct row_block {
     uint8_t *base;
 };
 
-static void write_nulls(const struct row_block *b, const struct value_source *v, uint32_t column,
-                        const struct typed_column *c)
+static void write_block_nulls(const struct row_block *b, const struct value_source *v,
+                              uint32_t column, const struct typed_column *c)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         if (v->kind != VALUE_EMPTY && !is_source_null(v, b->rows[i])) continue;
@@ -346,8 +346,8 @@ static void write_nulls(const struct row_block *b, const struct value_source *v,
 }
 
 /* Also of rows that are null. */
-static void write_values(const struct row_block *b, const struct value_source *v,
-                         const struct typed_column *c)
+static void write_block_values(const struct row_block *b, const struct value_source *v,
+                               const struct typed_column *c)
 {
     const enum arrow_type type = v->type->type;
     uint8_t *const out = b->base + c->at;
@@ -361,8 +361,9 @@ static void write_values(const struct row_block *b, const struct value_source *v
 }
 
 /* `written`: bytes of the texts of each row. */
-static void write_texts(const struct row_block *b, const struct value_source *v,
-                        const struct typed_form *f, const struct typed_column *c, uint32_t *written)
+static void write_block_texts(const struct row_block *b, const struct value_source *v,
+                              const struct typed_form *f, const struct typed_column *c,
+                              uint32_t *written)
 {
     for (uint32_t i = 0; i < b->count; i++) {
         uint8_t *const row = b->base + b->start[i];
@@ -410,9 +411,9 @@ static int append_block(struct row_writer *w, const uint32_t *rows, uint32_t cou
     for (uint32_t i = 0; i < f->count; i++) {
         const struct value_source *const v = &w->sources[i];
         const struct typed_column *const c = &f->columns[i];
-        if (v->copied != NULL) write_values(&block, v, c);
-        if (v->kind == VALUE_EMPTY || v->validity != NULL) write_nulls(&block, v, i, c);
-        if (c->size == 0) write_texts(&block, v, f, c, written);
+        if (v->copied != NULL) write_block_values(&block, v, c);
+        if (v->kind == VALUE_EMPTY || v->validity != NULL) write_block_nulls(&block, v, i, c);
+        if (c->size == 0) write_block_texts(&block, v, f, c, written);
     }
     const uint64_t first = w->reader.first_row;
     if (w->rows == 0) w->first_row = first + rows[0];

@@ -20,7 +20,7 @@ static int key_range_open(void *state, const struct op_open *o)
     struct unpacker u = unpack_begin(o->params);
     s->lower = unpack_bytes(&u);
     s->upper = unpack_bytes(&u);
-    return op_end_params(o, unpack_is_complete(&u), "the parameters of filterByRange");
+    return op_check_params(o, unpack_is_complete(&u), "the parameters of filterByRange");
 }
 
 static enum flow key_range_push(void *state, const struct glint_batch *batch,

@@ -26,7 +26,7 @@ bool rdd_has_single_elements(struct glint_rdd *rdd, const char *call)
            rdd_fail(rdd, GLINT_E_PLAN_TYPE, "%s needs single elements, not pairs", call) != NULL;
 }
 
-int op_end_params(const struct op_open *o, bool valid, const char *what)
+int op_check_params(const struct op_open *o, bool valid, const char *what)
 {
     if (valid) return 0;
     return error_set(&o->task->error, GLINT_E_PROTOCOL, NULL, "cannot decode %s", what);

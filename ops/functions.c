@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static int sum_too_large(struct glint_task *task)
+static int set_sum_too_large_error(struct glint_task *task)
 {
     return glint_fail(task, GLINT_E_VALUE_LIMIT,
                       "sum them as doubles (sum_f64); the sum of a whole RDD, glint_wide_sum or "
@@ -19,7 +19,7 @@ static int sum_i64(struct glint_task *task, void *state, struct glint_acc *acc,
 {
     (void)state;
     if (!__builtin_add_overflow(acc->value.i64, value->i64, &acc->value.i64)) return 0;
-    return sum_too_large(task);
+    return set_sum_too_large_error(task);
 }
 
 static int sum_i64_rows(struct glint_task *task, int64_t *acc, const uint32_t *slot,
@@ -27,7 +27,7 @@ static int sum_i64_rows(struct glint_task *task, int64_t *acc, const uint32_t *s
 {
     for (uint32_t i = 0; i < rows; i++)
         if (__builtin_add_overflow(acc[slot[i]], value[i], &acc[slot[i]]))
-            return sum_too_large(task);
+            return set_sum_too_large_error(task);
     return 0;
 }
 
@@ -35,7 +35,7 @@ static int sum_i64_repeat(struct glint_task *task, int64_t *acc, int64_t value, 
 {
     int64_t more;
     if (__builtin_mul_overflow(value, times, &more) || __builtin_add_overflow(*acc, more, acc))
-        return sum_too_large(task);
+        return set_sum_too_large_error(task);
     return 0;
 }
 

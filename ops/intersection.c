@@ -43,9 +43,10 @@ const struct op op_intersection = {
 
 struct glint_rdd *glint_intersection(struct glint_rdd *a, struct glint_rdd *b)
 {
-    struct glint_rdd *marks = record_key_marks(&op_intersection, a, IN_A, b, IN_B, &GLINT_OR_I64);
+    struct glint_rdd *marks =
+        group_records_by_marks(&op_intersection, a, IN_A, b, IN_B, &GLINT_OR_I64);
     if (marks == NULL) return NULL;
     struct rdd_spec spec = {
         .op = &op_intersection_both, .parents = {marks}, .schema = {marks->schema.key, GLINT_NONE}};
-    return record_key_unpack(rdd_create(marks->g, &spec), a->schema, marks);
+    return record_key_unpacked_rdd(rdd_create(marks->g, &spec), a->schema, marks);
 }

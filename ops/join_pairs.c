@@ -44,10 +44,10 @@ static int join_pairs_open(void *state, const struct op_open *o)
     struct unpacker u = unpack_begin(o->params);
     s->keep_left = unpack_u64(&u, 1) != 0;
     s->keep_right = unpack_u64(&u, 1) != 0;
-    return op_end_params(o,
-                         unpack_is_complete(&u) && o->in.value == GLINT_MSGPACK &&
-                             o->out.value == GLINT_MSGPACK && o->in.key == o->out.key,
-                         "a join's parameters");
+    return op_check_params(o,
+                           unpack_is_complete(&u) && o->in.value == GLINT_MSGPACK &&
+                               o->out.value == GLINT_MSGPACK && o->in.key == o->out.key,
+                           "a join's parameters");
 }
 
 /* ---- Output batch */

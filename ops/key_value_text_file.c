@@ -19,7 +19,7 @@ static int key_value_text_open(void *state, const struct op_open *o)
     s->task = o->task;
     struct unpacker u = unpack_begin(o->params);
     s->separator = (uint8_t)unpack_u64(&u, UINT8_MAX);
-    return op_end_params(o, unpack_is_complete(&u), "a separator");
+    return op_check_params(o, unpack_is_complete(&u), "a separator");
 }
 
 /* Returns the size of the key; *value: the offset of the value. */

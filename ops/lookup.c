@@ -25,7 +25,7 @@ static int lookup_open(void *state, const struct op_open *o)
     s->out = (struct glint_schema){GLINT_NONE, o->in.value};
     struct unpacker u = unpack_begin(o->params);
     s->key = unpack_bytes(&u); /* borrows from the parameters */
-    return op_end_params(o, unpack_is_complete(&u), "the parameters of lookup");
+    return op_check_params(o, unpack_is_complete(&u), "the parameters of lookup");
 }
 
 static enum flow lookup_push(void *state, const struct glint_batch *batch,

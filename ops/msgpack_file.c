@@ -67,8 +67,8 @@ static enum msgpack_validity set_msgpack_error(struct msgpack_state *s, const ui
     return MSGPACK_INVALID;
 }
 
-static enum msgpack_validity set_msgpack_corrupt(struct msgpack_state *s, const uint8_t *p,
-                                                 const char *wanted, const char *found)
+static enum msgpack_validity set_msgpack_corrupt_error(struct msgpack_state *s, const uint8_t *p,
+                                                       const char *wanted, const char *found)
 {
     return set_msgpack_error(
         s, p, wanted, found,
@@ -89,7 +89,7 @@ static enum msgpack_validity set_key_type_error(struct msgpack_state *s, const u
         return set_msgpack_error(s, p, wanted_names[type], kind_names[found],
                                  "the keys of the file are numbers: use --key int or rating, or "
                                  "--key-type int if the job has it");
-    return set_msgpack_corrupt(s, p, wanted_names[type], kind_names[found]);
+    return set_msgpack_corrupt_error(s, p, wanted_names[type], kind_names[found]);
 }
 
 /* ---- Decoding */
@@ -100,7 +100,7 @@ static enum msgpack_validity check_truncated_value(struct msgpack_state *s, cons
 {
     enum msgpack_validity r = msgpack_validate_prefix(p, left, size);
     return r == MSGPACK_INVALID
-               ? set_msgpack_corrupt(s, p, "invalid or too deeply nested msgpack", NULL)
+               ? set_msgpack_corrupt_error(s, p, "invalid or too deeply nested msgpack", NULL)
                : r;
 }
 
@@ -118,8 +118,8 @@ static enum msgpack_validity decode_msgpack_cell(struct msgpack_state *s, enum g
     if (!msgpack_read_head(p, left, &h)) return check_truncated_value(s, p, left, size);
     if (!msgpack_cell_decode(type, &h, p, out)) {
         const bool unsigned_only = h.kind == MSGPACK_KIND_UINT && h.u64 > INT64_MAX;
-        return set_msgpack_corrupt(s, p, wanted_names[type],
-                                   unsigned_only ? "an unsigned integer" : kind_names[h.kind]);
+        return set_msgpack_corrupt_error(
+            s, p, wanted_names[type], unsigned_only ? "an unsigned integer" : kind_names[h.kind]);
     }
     *size = h.head_size + (type == GLINT_TEXT || type == GLINT_BYTES ? h.size : 0);
     return MSGPACK_COMPLETE;
@@ -150,7 +150,8 @@ static enum msgpack_validity decode_named_value(struct msgpack_state *s, struct 
     if (r != MSGPACK_COMPLETE) return r;
     if (s->source.at != s->fill - s->at || (!cut && s->at + *size != s->fill) ||
         (piece->compression == COMPRESSION_NONE && piece->file_size != *size))
-        return set_msgpack_corrupt(s, p, "an array of key and value", "an array of another size");
+        return set_msgpack_corrupt_error(s, p, "an array of key and value",
+                                         "an array of another size");
     out->value.bytes = (struct glint_slice){p, cut ? s->fill - s->at : *size};
     if (s->schema.key == GLINT_I64) {
         if (text_parse_i64((const uint8_t *)name, name_size, &out->key.i64)) return r;
@@ -183,9 +184,9 @@ static enum msgpack_validity decode_msgpack_record(struct msgpack_state *s,
     if (s->form != FORM_RECORDS && pair.kind == MSGPACK_KIND_ARRAY && pair.count != 2)
         return decode_named_value(s, out, size);
     if (pair.kind != MSGPACK_KIND_ARRAY || pair.count != 2)
-        return set_msgpack_corrupt(s, p, "an array of key and value",
-                                   pair.kind == MSGPACK_KIND_ARRAY ? "an array of another size"
-                                                                   : kind_names[pair.kind]);
+        return set_msgpack_corrupt_error(
+            s, p, "an array of key and value",
+            pair.kind == MSGPACK_KIND_ARRAY ? "an array of another size" : kind_names[pair.kind]);
     p += pair.head_size;
     struct msgpack_head key;
     const enum glint_type type = s->schema.key;
@@ -231,10 +232,10 @@ static int reserve_window(struct msgpack_state *s, uint64_t wanted)
 }
 
 /* The file ends inside the current record. If the file has changed, report that instead. */
-static int set_file_truncated(struct msgpack_state *s)
+static int set_file_truncated_error(struct msgpack_state *s)
 {
     if (input_stream_check_unchanged(&s->source) == 0)
-        set_msgpack_corrupt(s, s->window + s->at, "the file ends inside a record", NULL);
+        set_msgpack_corrupt_error(s, s->window + s->at, "the file ends inside a record", NULL);
     return s->task->error.code;
 }
 
@@ -245,14 +246,14 @@ static int read_into_window(struct msgpack_state *s, uint64_t needed)
     const uint64_t have = s->fill - s->at;
     assert(needed > have);
     if (task_check_cancelled(s->task) != 0) return GLINT_E_INTERRUPTED;
-    if (s->source.ended) return set_file_truncated(s);
+    if (s->source.ended) return set_file_truncated_error(s);
     const uint64_t block = s->form == FORM_HEADS ? HEADS_READ_BYTES : READ_BLOCK_BYTES;
     uint64_t wanted = have < block / 2 ? block : 2 * have;
     /* The size of decompressed data is unknown, so only plain files can be checked in advance. */
     if (piece->compression == COMPRESSION_NONE) {
         const uint64_t most = have + (piece->file_size - s->source.at);
         /* Checked before allocating: a corrupt header may claim any size. */
-        if (needed > most) return set_file_truncated(s);
+        if (needed > most) return set_file_truncated_error(s);
         if (wanted < needed) wanted = needed;
         if (wanted > most) wanted = most;
     }
@@ -311,7 +312,7 @@ static bool skip_record_rest(struct msgpack_state *s, uint64_t size)
 {
     struct input_stream *source = &s->source;
     const uint64_t rest = size - (s->fill - s->at), left = source->piece->file_size - source->at;
-    if (rest > left) return set_file_truncated(s) == 0;
+    if (rest > left) return set_file_truncated_error(s) == 0;
     source->at += rest;
     source->ended = rest == left;
     s->first = s->at = s->fill;
@@ -365,8 +366,9 @@ static enum flow decode_window_records(struct msgpack_state *s, struct glint_emi
     return flow == FLOW_MORE ? push_msgpack_rows(s, out) : flow;
 }
 
-static enum flow read_msgpack_piece(struct msgpack_state *s, const struct split_piece *piece,
-                                    struct glint_emitter *out)
+static enum flow emit_records_of_msgpack_piece(struct msgpack_state *s,
+                                               const struct split_piece *piece,
+                                               struct glint_emitter *out)
 {
     int r = input_stream_open_in_task(&s->source, s->task, piece, 0);
     s->first = s->at = s->fill = 0;
@@ -399,7 +401,7 @@ static enum flow msgpack_file_run(void *state, struct glint_slice bytes, struct 
     if (split_decode(bytes, &s->task->arena, &split, &s->task->error) != 0) return FLOW_FAIL;
     enum flow flow = FLOW_MORE;
     for (uint32_t i = 0; i < split.count && flow == FLOW_MORE; i++)
-        flow = read_msgpack_piece(s, &split.pieces[i], out);
+        flow = emit_records_of_msgpack_piece(s, &split.pieces[i], out);
     return flow;
 }
 

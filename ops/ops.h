@@ -180,7 +180,7 @@ bool rdd_has_keys(struct glint_rdd *rdd, const char *call);
 bool rdd_has_single_elements(struct glint_rdd *rdd, const char *call);
 /* The end of `open`: returns 0, or, if the parameters, which `what` names, are not `valid`,
  * PROTOCOL with the task's error set. */
-int op_end_params(const struct op_open *o, bool valid, const char *what);
+int op_check_params(const struct op_open *o, bool valid, const char *what);
 
 /* Runs an action whose parameters are those of the packer, which it ends. Returns 0 or the
  * context's code. */

@@ -31,7 +31,7 @@ void pipe_output_fini(struct pipe_output *o)
     *o = (struct pipe_output){.buffer = NULL};
 }
 
-static int set_line_too_long(const struct pipe_output *o)
+static int set_output_line_too_long_error(const struct pipe_output *o)
 {
     uint64_t max = o->task->options->line_bytes_max;
     return error_set(
@@ -44,7 +44,7 @@ int64_t pipe_output_reserve(struct pipe_output *o)
     const uint64_t partial = o->fill - o->line;
     assert(o->line <= o->scanned && o->scanned <= o->fill && o->fill <= o->capacity);
     const uint64_t max = o->records ? 2 * VALUE_BYTES_MAX : o->task->options->line_bytes_max;
-    if (partial > max) return set_line_too_long(o);
+    if (partial > max) return set_output_line_too_long_error(o);
     if (o->line > 0 && partial > 0) memmove(o->buffer, o->buffer + o->line, partial);
     o->scanned -= o->line;
     o->line = 0;
@@ -64,7 +64,7 @@ static enum flow emit_output_line(struct pipe_output *o, uint64_t line_end,
 {
     const uint64_t size = line_end - o->line;
     if (size > o->task->options->line_bytes_max) {
-        set_line_too_long(o);
+        set_output_line_too_long_error(o);
         return FLOW_FAIL;
     }
     struct glint_batch batch = {
@@ -116,7 +116,7 @@ static enum flow emit_output_lines(struct pipe_output *o, struct glint_emitter *
     const uint64_t next = base_at + o->start[found.count];
     o->start[0] = (uint32_t)(o->line - base_at);
     if (!are_line_lengths_allowed(o, found.count)) {
-        set_line_too_long(o);
+        set_output_line_too_long_error(o);
         return FLOW_FAIL;
     }
     const struct glint_batch batch = {.rows = found.count,

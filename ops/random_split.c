@@ -35,7 +35,7 @@ static int random_split_open(void *state, const struct op_open *o)
     s->range.count = unpack_u64(&u, UINT64_MAX);
     s->range.all = unpack_u64(&u, 1) != 0;
     s->next = random_rows_begin(seed, o->task->partition);
-    return op_end_params(o, unpack_is_complete(&u), "the parameters of a sample");
+    return op_check_params(o, unpack_is_complete(&u), "the parameters of a sample");
 }
 
 /* Writes every row number and advances only for kept rows: no branch to mispredict. */

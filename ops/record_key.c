@@ -237,7 +237,7 @@ static struct glint_schema packed_schema(struct glint_schema schema, int64_t mar
     return (struct glint_schema){key, mark == 0 ? GLINT_NONE : GLINT_I64};
 }
 
-struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64_t mark)
+struct glint_rdd *record_key_packed_rdd(struct glint_rdd *rdd, const char *name, int64_t mark)
 {
     if (rdd == NULL) return rdd_fail_null(name);
     struct packer p = {.failed = false};
@@ -249,8 +249,8 @@ struct glint_rdd *record_key_pack(struct glint_rdd *rdd, const char *name, int64
     return rdd_create_packed(rdd->g, &spec, &p);
 }
 
-struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_schema schema,
-                                    struct glint_rdd *shuffle)
+struct glint_rdd *record_key_unpacked_rdd(struct glint_rdd *packed, struct glint_schema schema,
+                                          struct glint_rdd *shuffle)
 {
     if (packed == NULL) return NULL;
     assert(shuffle->op->kind == OP_WIDE);
@@ -261,9 +261,9 @@ struct glint_rdd *record_key_unpack(struct glint_rdd *packed, struct glint_schem
     return out;
 }
 
-struct glint_rdd *record_key_marks(const struct op *shuffle_op, struct glint_rdd *a, int64_t a_mark,
-                                   struct glint_rdd *b, int64_t b_mark,
-                                   const struct glint_function *function)
+struct glint_rdd *group_records_by_marks(const struct op *shuffle_op, struct glint_rdd *a,
+                                         int64_t a_mark, struct glint_rdd *b, int64_t b_mark,
+                                         const struct glint_function *function)
 {
     if (a == NULL || b == NULL) return rdd_fail_null(shuffle_op->name);
     if (a->schema.key != b->schema.key || a->schema.value != b->schema.value)
@@ -272,8 +272,8 @@ struct glint_rdd *record_key_marks(const struct op *shuffle_op, struct glint_rdd
                         codec_type_name(b->schema.key), codec_type_name(b->schema.value));
     assert(a_mark != 0 && b_mark != 0);
     /* One shuffle for both sides puts equal records of `a` and `b` into the same group. */
-    struct glint_rdd *both = glint_union(record_key_pack(a, shuffle_op->name, a_mark),
-                                         record_key_pack(b, shuffle_op->name, b_mark));
+    struct glint_rdd *both = glint_union(record_key_packed_rdd(a, shuffle_op->name, a_mark),
+                                         record_key_packed_rdd(b, shuffle_op->name, b_mark));
     if (both == NULL) return NULL;
     struct rdd_spec spec = {.op = shuffle_op,
                             .parents = {both},

@@ -79,8 +79,8 @@ static int compare_numbers(const void *a, const void *b)
 
 /* Sets *out to the number of rank `rank`, from 1, of the bucket. Returns false when out of memory.
  */
-static bool find_in_bucket(uint64_t seed, uint64_t total, uint32_t bucket, uint64_t size,
-                           uint64_t rank, uint64_t *out)
+static bool find_number_of_rank(uint64_t seed, uint64_t total, uint32_t bucket, uint64_t size,
+                                uint64_t rank, uint64_t *out)
 {
     uint64_t *numbers = mem_alloc(size * sizeof *numbers), found = 0,
              state = random_state_of_record(seed, 0);
@@ -109,7 +109,7 @@ static bool find_sample_bound(uint64_t seed, uint64_t total, uint64_t count, uin
         sizes[random_number_bucket(hash_mix(state))]++;
     uint32_t bucket = 0;
     for (; count > sizes[bucket]; bucket++) count -= sizes[bucket];
-    const bool ok = find_in_bucket(seed, total, bucket, sizes[bucket], count, out);
+    const bool ok = find_number_of_rank(seed, total, bucket, sizes[bucket], count, out);
     mem_free(sizes);
     return ok;
 }

@@ -15,8 +15,8 @@ static int sample_with_replacement_open(void *state, const struct op_open *o)
     struct replacement_state *s = state;
     struct unpacker u = unpack_begin(o->params);
     s->next = random_rows_begin(unpack_u64(&u, UINT64_MAX), o->task->partition);
-    return op_end_params(o, multiplicity_unpack(&u, &s->times) && unpack_is_complete(&u),
-                         "the parameters of a sample");
+    return op_check_params(o, multiplicity_unpack(&u, &s->times) && unpack_is_complete(&u),
+                           "the parameters of a sample");
 }
 
 static enum flow sample_with_replacement_push(void *state, const struct glint_batch *batch,

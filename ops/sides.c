@@ -27,7 +27,7 @@ static int side_tag_open(void *state, const struct op_open *o)
     s->side = (uint8_t)unpack_u64(&u, SIDES_MAX - 1);
     bool keys_only = unpack_u64(&u, 1) != 0;
     s->type = keys_only ? GLINT_NONE : o->in.value;
-    return op_end_params(
+    return op_check_params(
         o, unpack_is_complete(&u) && o->out.value == GLINT_MSGPACK && o->out.key == o->in.key,
         "a side's parameters");
 }

@@ -108,7 +108,7 @@ struct glint_rdd *glint_sort_by(struct glint_rdd *rdd, const struct glint_functi
         pairs ? map_to_sort_key_pairs(rdd, function, args) : glint_key_by(rdd, function, args);
     struct glint_rdd *sorted = glint_sort_by_key(keyed, ascending);
     struct glint_rdd *out = glint_values(sorted);
-    if (out != NULL && pairs) return record_key_unpack(out, rdd->schema, sorted);
+    if (out != NULL && pairs) return record_key_unpacked_rdd(out, rdd->schema, sorted);
     /* glint_with_partitions on the result applies to the sort. */
     if (out != NULL) out->shuffle = sorted;
     return out;

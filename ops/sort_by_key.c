@@ -51,7 +51,7 @@ static int key_sample_open(void *state, const struct op_open *o)
     s->seed = hash_mix(SAMPLE_SEED ^ hash_mix(o->task->partition));
     struct unpacker u = unpack_begin(o->params);
     s->each = (uint32_t)unpack_u64(&u, SAMPLE_KEYS_MAX);
-    return op_end_params(o, unpack_is_complete(&u) && s->each > 0, "a sample's size");
+    return op_check_params(o, unpack_is_complete(&u) && s->each > 0, "a sample's size");
 }
 
 /* A random number in [0, n). */

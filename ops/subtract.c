@@ -60,9 +60,9 @@ const struct op op_subtract = {
 struct glint_rdd *glint_subtract(struct glint_rdd *rdd, struct glint_rdd *other)
 {
     struct glint_rdd *counts =
-        record_key_marks(&op_subtract, rdd, 1, other, -1, &count_unless_negative);
+        group_records_by_marks(&op_subtract, rdd, 1, other, -1, &count_unless_negative);
     if (counts == NULL) return NULL;
     struct rdd_spec spec = {
         .op = &op_subtract_left, .parents = {counts}, .schema = {counts->schema.key, GLINT_NONE}};
-    return record_key_unpack(rdd_create(counts->g, &spec), rdd->schema, counts);
+    return record_key_unpacked_rdd(rdd_create(counts->g, &spec), rdd->schema, counts);
 }

@@ -29,7 +29,7 @@ static int subtract_open(void *state, const struct op_open *o)
     return error_set(&s->task->error, GLINT_E_PROTOCOL, NULL, "subtractByKey: unexpected types");
 }
 
-static int set_subtract_corrupt(struct subtract_state *s, const char *what)
+static int set_subtract_corrupt_error(struct subtract_state *s, const char *what)
 {
     return error_set(&s->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL, "subtractByKey: %s", what);
 }
@@ -40,7 +40,7 @@ static int decode_subtract_value(struct subtract_state *s, const struct glint_co
 {
     union glint_value v = {.i64 = 0};
     if (!glint_unpack(msgpack, s->type, &v))
-        return set_subtract_corrupt(s, "a value has the wrong type");
+        return set_subtract_corrupt_error(s, "a value has the wrong type");
     if (s->type == GLINT_I64) {
         s->value.i64[row] = v.i64;
     } else if (s->type == GLINT_F64) {
@@ -70,7 +70,7 @@ static int keep_unmatched_row(struct subtract_state *s, const struct glint_batch
     }
     /* Rows of this key were emitted already, so a late right value cannot be honoured. */
     if (side == SIDE_RIGHT && s->kept)
-        return set_subtract_corrupt(s, "shuffle returned the sides in the wrong order");
+        return set_subtract_corrupt_error(s, "shuffle returned the sides in the wrong order");
     s->dropped = s->dropped || side == SIDE_RIGHT;
     s->kept = !s->dropped;
     if (s->dropped) return 0;

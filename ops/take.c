@@ -25,7 +25,7 @@ static int take_op_open(void *state, const struct op_open *o)
     s->schema = o->in;
     struct unpacker u = unpack_begin(o->params);
     s->left = unpack_u64(&u, UINT64_MAX);
-    return op_end_params(o, unpack_is_complete(&u), "the parameters of take");
+    return op_check_params(o, unpack_is_complete(&u), "the parameters of take");
 }
 
 static enum flow take_push(void *state, const struct glint_batch *batch, struct glint_emitter *out)

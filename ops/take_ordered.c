@@ -34,8 +34,8 @@ static int take_ordered_open(void *state, const struct op_open *o)
     struct unpacker u = unpack_begin(o->params);
     s->heap.limit = unpack_u64(&u, UINT64_MAX);
     s->heap.descending = unpack_u64(&u, 1) != 0;
-    return op_end_params(o, unpack_is_complete(&u) && s->heap.limit > 0,
-                         "the parameters of takeOrdered");
+    return op_check_params(o, unpack_is_complete(&u) && s->heap.limit > 0,
+                           "the parameters of takeOrdered");
 }
 
 static enum flow take_ordered_push(void *state, const struct glint_batch *batch,
@@ -100,7 +100,7 @@ static int take_ordered_on_result(void *arg, uint32_t partition, struct glint_sl
     return at == result.size ? 0 : set_malformed_result_error(o->g, o->op);
 }
 
-static int take_ordered_rows(struct ordering *o, struct glint_rows *out)
+static int write_sorted_heap_to_rows(struct ordering *o, struct glint_rows *out)
 {
     struct buffer rows = {NULL, 0, 0};
     record_heap_sort(&o->heap);
@@ -126,7 +126,7 @@ static int run_take_ordered(struct glint_rdd *rdd, const struct op *op, uint64_t
     pack_u64(&p, descending);
     struct action a = {.op = op, .rdd = rdd, .on_result = take_ordered_on_result, .arg = &o};
     int r = run_packed_action(&a, &p);
-    if (r == 0) r = take_ordered_rows(&o, out);
+    if (r == 0) r = write_sorted_heap_to_rows(&o, out);
     record_pool_fini(&o.heap.records);
     if (r != 0) glint_rows_free(out);
     return r;

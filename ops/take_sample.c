@@ -32,7 +32,7 @@ static uint64_t number_of_sample(struct glint_slice item)
 }
 
 /* Whether a record with this number would be kept. */
-static bool accepts_number(const struct record_heap *h, uint64_t number)
+static bool sample_accepts_number(const struct record_heap *h, uint64_t number)
 {
     return h->records.count < h->limit ||
            number < number_of_sample(record_pool_key(&h->records, 0));
@@ -57,8 +57,8 @@ static int take_sample_open(void *state, const struct op_open *o)
     struct unpacker u = unpack_begin(o->params);
     s->heap.limit = unpack_u64(&u, UINT64_MAX);
     s->next = random_rows_begin(unpack_u64(&u, UINT64_MAX), o->task->partition);
-    return op_end_params(o, unpack_is_complete(&u) && s->heap.limit > 0,
-                         "the parameters of takeSample");
+    return op_check_params(o, unpack_is_complete(&u) && s->heap.limit > 0,
+                           "the parameters of takeSample");
 }
 
 static enum flow take_sample_push(void *state, const struct glint_batch *batch,
@@ -69,7 +69,7 @@ static enum flow take_sample_push(void *state, const struct glint_batch *batch,
     s->rows += batch->rows;
     for (uint32_t row = 0; row < batch->rows; row++, s->next += RANDOM_ROW_STEP) {
         const uint64_t number = hash_mix(s->next);
-        if (!accepts_number(&s->heap, number)) continue;
+        if (!sample_accepts_number(&s->heap, number)) continue;
         const uint64_t ordered = htobe64(number);
         const struct glint_record r = glint_batch_record(batch, row);
         s->sample.size = 0;

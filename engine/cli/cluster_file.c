@@ -160,7 +160,7 @@ config_fail_at(const struct cluster_file_reader *r, struct toml_place at, const 
     return false;
 }
 
-static bool set_reader_no_memory(const struct cluster_file_reader *r)
+static bool set_reader_no_memory_error(const struct cluster_file_reader *r)
 {
     error_no_memory(r->error);
     return false;
@@ -397,14 +397,14 @@ static bool set_path_directories(struct cluster_file_reader *r, const char *name
     }
     r->cwd = arena_strdup(&f->memory, cwd);
     r->variables = arena_alloc(&f->memory, (CLUSTER_KEYS + 1) * sizeof *r->variables);
-    if (r->cwd == NULL || r->variables == NULL) return set_reader_no_memory(r);
+    if (r->cwd == NULL || r->variables == NULL) return set_reader_no_memory_error(r);
     memset(r->variables, 0, (CLUSTER_KEYS + 1) * sizeof *r->variables);
     f->cluster.launch_variables = r->variables;
     if (name == NULL) return true;
     const char *path = key_absolute_path(&f->memory, r->cwd, name);
-    if (path == NULL) return set_reader_no_memory(r);
+    if (path == NULL) return set_reader_no_memory_error(r);
     r->dir = arena_format(&f->memory, "%.*s", (int)(strrchr(path, '/') - path), path);
-    if (r->dir == NULL) return set_reader_no_memory(r);
+    if (r->dir == NULL) return set_reader_no_memory_error(r);
     f->name = name;
     f->cluster.path = path;
     return true;
@@ -419,7 +419,7 @@ static bool set_key_from_toml(struct cluster_file_reader *r, const struct cluste
     const char *dir = from == FROM_FILE ? r->dir : r->cwd;
     switch (key_set(key, value, dir, &r->file->memory, s->target)) {
     case KEY_SET: s->origins[key - s->keys] = (struct cluster_origin){from, value->at}; return true;
-    case KEY_NO_MEMORY: return set_reader_no_memory(r);
+    case KEY_NO_MEMORY: return set_reader_no_memory_error(r);
     case KEY_INVALID: break;
     }
     char cause[CAUSE_MAX], expected[256], name[64];
@@ -441,7 +441,8 @@ static bool set_key_from_text(struct cluster_file_reader *r, const struct cluste
 {
     struct toml_value value;
     if (text == NULL) return true;
-    if (!key_value_from_text(key, text, &r->file->memory, &value)) return set_reader_no_memory(r);
+    if (!key_value_from_text(key, text, &r->file->memory, &value))
+        return set_reader_no_memory_error(r);
     if (from == FROM_DEFAULT) value.at = s->origins[key - s->keys].at;
     return set_key_from_toml(r, s, key, &value, from);
 }
@@ -462,7 +463,7 @@ static bool set_key_overrides(struct cluster_file_reader *r, const struct cluste
     /* Options override the file only in this process. Pass them on as environment variables to the
      * executors that it launches, which read the same file. */
     *r->variables = arena_format(&r->file->memory, "%s=%s", name, option);
-    return *r->variables++ != NULL || set_reader_no_memory(r);
+    return *r->variables++ != NULL || set_reader_no_memory_error(r);
 }
 
 static const struct toml_value *find_toml_member(const struct toml_value *table, const char *name)
@@ -533,7 +534,7 @@ static bool read_executor_sections(struct cluster_file_reader *r, const struct t
     c->executors = arena_alloc(&f->memory, ((uint64_t)count + 1) * sizeof *c->executors);
     f->executor_origins =
         arena_alloc(&f->memory, ((uint64_t)count + 1) * sizeof *f->executor_origins);
-    if (c->executors == NULL || f->executor_origins == NULL) return set_reader_no_memory(r);
+    if (c->executors == NULL || f->executor_origins == NULL) return set_reader_no_memory_error(r);
     memset(c->executors, 0, (uint64_t)count * sizeof *c->executors);
     if (list != NULL && list->kind != TOML_ARRAY)
         return config_fail_at(r, list->key_at, hint, "executor must be a list of tables");
@@ -559,13 +560,13 @@ static bool read_toml_file(struct cluster_file_reader *r, struct toml_value *tab
     uint8_t *data = arena_alloc(&r->file->memory, size + 1);
     int64_t n = data != NULL ? env_read_full(r->env, file, data, size, 0) : 0;
     r->env->close(r->env, file);
-    if (data == NULL) return set_reader_no_memory(r);
+    if (data == NULL) return set_reader_no_memory_error(r);
     if (n < 0) error_set_system(r->error, GLINT_E_CONFIG, (int)n, "read", name);
     if (n < 0) return false;
     if (stat.size > TOML_BYTES_MAX)
         return config_fail_at(r, failure.at, missing_hint, "it is larger than 1 MiB");
     if (toml_read(&r->file->memory, data, (uint64_t)n, table, &failure)) return true;
-    if (failure.no_memory) return set_reader_no_memory(r);
+    if (failure.no_memory) return set_reader_no_memory_error(r);
     return config_fail_at(r, failure.at,
                           "the format is TOML (toml.io); an example: docs/cluster.md", "%s",
                           failure.reason);
@@ -620,7 +621,7 @@ static bool set_derived_defaults(struct cluster_file_reader *r)
     const char *parent = has_state ? state : home;
     const char *below = has_state ? "/glint/log/" : "/.local/state/glint/log/";
     c->log_dir = arena_format(&r->file->memory, "%s%s%s", parent, below, c->name);
-    return c->log_dir != NULL || set_reader_no_memory(r);
+    return c->log_dir != NULL || set_reader_no_memory_error(r);
 }
 
 const char *cluster_file_name(const struct cli_line *line)

@@ -282,7 +282,7 @@ static void put_all_event_fields(struct json *out, const json_t *event)
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)event, name, value) job_put_value(out, name, value);
+    json_object_foreach((json_t *)event, name, value) job_put_json_value(out, name, value);
 }
 
 static void put_events_of_type(struct json *out, const char *name, const struct job_model *m,
@@ -293,7 +293,7 @@ static void put_events_of_type(struct json *out, const char *name, const struct 
     json_begin(out, name, '[');
     json_array_foreach(m->events, i, o)
     {
-        if (job_event_is(o, event)) job_put_value(out, NULL, o);
+        if (job_event_is(o, event)) job_put_json_value(out, NULL, o);
     }
     json_end(out, ']');
 }
@@ -304,8 +304,8 @@ static void put_history_job(struct json *out, const struct job_model *m)
     const bool failed = json_is_object(json_object_get(m->end, "error"));
     json_u64(out, "schema", 1);
     json_cstring(out, "status", m->end == NULL ? "incomplete" : failed ? "failed" : "ok");
-    job_put_value(out, "job", m->job);
-    job_put_value(out, "end", m->end);
+    job_put_json_value(out, "job", m->job);
+    job_put_json_value(out, "end", m->end);
     json_u64(out, "stage_count", t.stages);
     json_u64(out, "stages_skipped", t.stages_skipped);
     json_u64(out, "tasks", t.tasks);
@@ -323,7 +323,7 @@ static void put_history_executor(struct json *out, uint32_t number, const struct
     put_all_event_fields(out, e->joined);
     json_u64(out, "attempts", e->attempts);
     json_u64(out, "failed", e->failed);
-    job_put_value(out, "last", e->last);
+    job_put_json_value(out, "last", e->last);
     json_end(out, '}');
 }
 
@@ -371,7 +371,7 @@ bool history_print_json(FILE *out, const struct job_model *m)
     put_events_of_type(&j, "actions", m, "action");
     put_events_of_type(&j, "retries", m, "retry");
     json_begin(&j, "storage", '[');
-    json_array_foreach(json_object_get(m->storage, "rdds"), n, o) job_put_value(&j, NULL, o);
+    json_array_foreach(json_object_get(m->storage, "rdds"), n, o) job_put_json_value(&j, NULL, o);
     json_end(&j, ']');
     json_begin(&j, "accumulators", '{');
     put_all_event_fields(&j, m->accumulators);

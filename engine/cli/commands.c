@@ -42,8 +42,8 @@ static void format_command_list(char *out, size_t capacity, const struct cli_com
     }
 }
 
-static int unknown_command(const struct cli_program *program, const struct cli_command *group,
-                           const char *name)
+static int report_unknown_command(const struct cli_program *program,
+                                  const struct cli_command *group, const char *name)
 {
     const char *prefix = group->syntax.command;
     char hint[512] = "";
@@ -66,7 +66,7 @@ static int unknown_command(const struct cli_program *program, const struct cli_c
     return cli_fail(&error);
 }
 
-static int missing_command(const struct cli_command *group)
+static int report_missing_command(const struct cli_command *group)
 {
     char hint[512] = "";
     struct glint_error error = {.code = GLINT_OK};
@@ -110,7 +110,7 @@ static int dispatch_command(const struct cli_program *program, const struct cli_
                             int argc, char **argv)
 {
     assert(argc >= 1 && group->commands[0] != NULL);
-    if (argc == 1) return missing_command(group);
+    if (argc == 1) return report_missing_command(group);
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return print_commands(program, group);
     for (const struct cli_command *const *c = group->commands; *c != NULL; c++)
@@ -120,7 +120,7 @@ static int dispatch_command(const struct cli_program *program, const struct cli_
          strcmp(group->syntax.command, program->name) == 0 && program->jobs[i] != NULL; i++)
         if (strcmp(program->jobs[i]->name, argv[1]) == 0)
             return cmd_submit.run(program, argc, argv);
-    return unknown_command(program, group, argv[1]);
+    return report_unknown_command(program, group, argv[1]);
 }
 
 int cli_run_words(const struct cli_program *program, int argc, char **argv)

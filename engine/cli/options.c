@@ -142,8 +142,8 @@ static uint32_t find_option_by_name_or_alias(const struct cli_syntax *s, const c
 }
 
 /* Sets the error for an unknown option; `suggest` may be NULL. */
-static void set_unknown_option(struct glint_error *error, const char *command, const char *option,
-                               const char *suggest)
+static void set_option_error_with_suggestion(struct glint_error *error, const char *command,
+                                             const char *option, const char *suggest)
 {
     char hint[128];
     if (strcmp(option, "--on") == 0)
@@ -171,7 +171,7 @@ static bool set_unknown_option_error(const struct cli_syntax *s, const char *opt
     offer_options(&suggest, s->own);
     offer_options(&suggest, s->common);
     suggest_add_candidate(&suggest, help_row.name);
-    set_unknown_option(error, s->command, option, suggest.name);
+    set_option_error_with_suggestion(error, s->command, option, suggest.name);
     return false;
 }
 
@@ -467,7 +467,7 @@ static void print_option(const struct glint_job_option *row, const char *alias)
 /* ---- Manual pages */
 
 /* Prints text that roff does not interpret: no line of it is a request. A line break stays one. */
-static void man_text(const char *text)
+static void print_man_text(const char *text)
 {
     char own[TEXT_BYTES_MAX];
     print_own_commands(own, sizeof own, text);
@@ -487,7 +487,7 @@ static void man_text(const char *text)
     }
 }
 
-static void man_option(const struct glint_job_option *row, const char *alias)
+static void print_man_option(const struct glint_job_option *row, const char *alias)
 {
     char text[512];
     const char letter = cli_option_letter(row);
@@ -500,11 +500,11 @@ static void man_option(const struct glint_job_option *row, const char *alias)
     else
         printf(row->value != NULL ? "\\fR=\\fI%s\\fR\n" : "\\fR\n", option_placeholder(row));
     format_option_text(text, sizeof text, row, alias);
-    man_text(text);
+    print_man_text(text);
 }
 
 /* The description in NAME begins in lower case, and is one line without a full stop. */
-static void man_header(const char *command, const char *summary)
+static void print_man_header(const char *command, const char *summary)
 {
     static const char submit[] = " submit ";
     char title[TITLE_BYTES_MAX], line[TITLE_BYTES_MAX];
@@ -521,23 +521,23 @@ static void man_header(const char *command, const char *summary)
            (int)strcspn(command, " "), command, GLINT_VERSION);
     for (const char *p = title; *p != '\0'; p++) printf("%s%c", *p == '-' ? "\\" : "", *p);
     printf(" \\- ");
-    man_text(line);
+    print_man_text(line);
 }
 
-static void man_synopsis(const char *command, const char *arguments, const char *summary)
+static void print_man_synopsis(const char *command, const char *arguments, const char *summary)
 {
     printf(".SH SYNOPSIS\n.B ");
-    man_text(command);
-    man_text(arguments);
+    print_man_text(command);
+    print_man_text(arguments);
     printf(".SH DESCRIPTION\n");
-    man_text(summary);
+    print_man_text(summary);
 }
 
-static void man_item(const char *name, const char *summary)
+static void print_man_item(const char *name, const char *summary)
 {
     printf(".TP\n.B ");
-    man_text(name);
-    man_text(summary);
+    print_man_text(name);
+    print_man_text(summary);
 }
 
 /* ---- Words for completion */
@@ -557,7 +557,7 @@ static void print_one_option(const struct cli_syntax *s, const struct glint_job_
     const char *value = option_takes_next(row) ? row->value : "";
     switch (help_format) {
     case HELP_TEXT: print_option(row, alias); break;
-    case HELP_MAN: man_option(row, alias); break;
+    case HELP_MAN: print_man_option(row, alias); break;
     case HELP_WORDS:
         print_completion_line(row->name, value, row->help);
         if (alias != NULL) print_completion_line(alias, value, row->help);
@@ -598,10 +598,10 @@ void help_print_syntax(const struct cli_syntax *s)
     while (titles && s->own[own].name != NULL) own++;
     text_format(usage, sizeof usage, "[OPTION...]%s%s", arguments[0] != '\0' ? " " : "", arguments);
     if (man) {
-        man_header(s->command, s->summary);
-        man_synopsis(s->command, usage, s->summary);
+        print_man_header(s->command, s->summary);
+        print_man_synopsis(s->command, usage, s->summary);
         if (s->help != NULL) printf(".PP\n");
-        if (s->help != NULL) man_text(s->help);
+        if (s->help != NULL) print_man_text(s->help);
         printf(".SH OPTIONS\n");
     } else if (text) {
         printf("Usage: %s %s\n", s->command, usage);
@@ -630,7 +630,7 @@ static void print_help_item(const char *name, const char *summary, int width)
         text_format(line, sizeof line, "  %-*s %s\n", width, name, summary);
         print_wrapped_text(line, 0, 0);
         break;
-    case HELP_MAN: man_item(name, summary); break;
+    case HELP_MAN: print_man_item(name, summary); break;
     case HELP_WORDS: print_completion_line(name, NULL, summary); break;
     }
 }
@@ -639,8 +639,8 @@ void help_print_group(const struct cli_command *group)
 {
     const struct cli_syntax *s = &group->syntax;
     if (help_format == HELP_MAN) {
-        man_header(s->command, s->summary);
-        man_synopsis(s->command, "COMMAND [ARGUMENT...] [OPTION...]", s->summary);
+        print_man_header(s->command, s->summary);
+        print_man_synopsis(s->command, "COMMAND [ARGUMENT...] [OPTION...]", s->summary);
         printf(".SH COMMANDS\n");
     } else if (help_format == HELP_TEXT) {
         printf("Usage: %s COMMAND [ARGUMENT...] [OPTION...]\n%s\n\n", s->command, s->summary);
@@ -744,7 +744,7 @@ static void report_unknown_job_option(const struct cli_program *program, const c
     offer_options(&suggest, settings_option_table());
     for (uint32_t i = 0; program->jobs[i] != NULL; i++)
         offer_options(&suggest, program->jobs[i]->options);
-    set_unknown_option(error, command, option, suggest.name);
+    set_option_error_with_suggestion(error, command, option, suggest.name);
 }
 
 static const struct glint_job *find_job_by_name(const struct cli_program *program,

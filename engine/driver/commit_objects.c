@@ -334,8 +334,8 @@ static void contents_fini(struct contents *c)
 }
 
 /* Call contents_fini in any case. */
-static int list_contents(struct commit_objects *o, bool collect, struct contents *out,
-                         struct glint_error *error)
+static int list_output_objects(struct commit_objects *o, bool collect, struct contents *out,
+                               struct glint_error *error)
 {
     char prefix[S3_KEY_BYTES];
     *out = (struct contents){.o = o, .collect = collect, .error = error};
@@ -417,16 +417,16 @@ static int complete_part_upload(struct commit_objects *o, struct remote_store *s
     return r == GLINT_E_INPUT_NOT_FOUND ? check_part_was_uploaded(o, store, part, error) : r;
 }
 
-static int delete_replaced(struct commit_objects *o, struct remote_store *store, uint64_t i,
-                           struct glint_error *error)
+static int delete_replaced_object(struct commit_objects *o, struct remote_store *store, uint64_t i,
+                                  struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
     return remote_store_delete(store, format_output_object_key(o, o->record.replaced[i], key),
                                error);
 }
 
-static int abort_part(struct commit_objects *o, struct remote_store *store, uint64_t i,
-                      struct glint_error *error)
+static int abort_part_upload(struct commit_objects *o, struct remote_store *store, uint64_t i,
+                             struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
     const struct commit_part *part = &o->record.parts[i];
@@ -439,7 +439,7 @@ static int abort_or_delete_part(struct commit_objects *o, struct remote_store *s
                                 struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
-    const int r = abort_part(o, store, i, error);
+    const int r = abort_part_upload(o, store, i, error);
     return r == 0 ? remote_store_delete(
                         store, format_output_object_key(o, o->record.parts[i].name, key), error)
                   : r;
@@ -451,7 +451,7 @@ static void format_success(const char *job, char *out, size_t capacity)
     text_format(out, capacity, "{\"glint job\": \"%s\"}\n", job);
 }
 
-static int remove_record(struct commit_objects *o, struct glint_error *error)
+static int delete_commit_record(struct commit_objects *o, struct glint_error *error)
 {
     char key[S3_KEY_BYTES];
     return remote_store_delete(&o->store, format_record_key(o, o->record.job, key), error);
@@ -467,12 +467,13 @@ static int finish_recorded_commit(struct commit_objects *o, struct glint_error *
         r = remote_store_put(&o->store, format_output_object_key(o, COMMIT_SUCCESS, key),
                              (struct glint_slice){(const uint8_t *)success, strlen(success)},
                              error);
-    if (r == 0) r = run_commit_steps_in_threads(o, delete_replaced, record->replaced_count, error);
-    return r == 0 ? remove_record(o, error) : r;
+    if (r == 0)
+        r = run_commit_steps_in_threads(o, delete_replaced_object, record->replaced_count, error);
+    return r == 0 ? delete_commit_record(o, error) : r;
 }
 
 /* Reads the record of a job. Returns INPUT_NOT_FOUND without an error if it has gone. */
-static int load_record(struct commit_objects *o, const char *job, struct glint_error *error)
+static int load_commit_record(struct commit_objects *o, const char *job, struct glint_error *error)
 {
     char key[S3_KEY_BYTES], name[PATH_MAX + S3_KEY_BYTES];
     struct buffer text = {NULL, 0, 0};
@@ -493,7 +494,7 @@ static int finish_listed_commits(struct commit_objects *o, const struct contents
 {
     int r = 0;
     for (uint64_t i = 0; i < c->pending_count && r == 0; i++) {
-        r = load_record(o, c->pending[i], error);
+        r = load_commit_record(o, c->pending[i], error);
         if (r == 0) r = finish_recorded_commit(o, error);
         if (r == 0) ++*out_count;
         if (r == GLINT_E_INPUT_NOT_FOUND) r = 0; /* another process has finished it */
@@ -588,11 +589,11 @@ static int finish_pending_and_check_output(struct commit_objects *o, struct glin
 {
     struct contents c;
     uint64_t finished = 0;
-    int r = list_contents(o, false, &c, error);
+    int r = list_output_objects(o, false, &c, error);
     for (unsigned i = 0; r == 0 && c.pending_count > 0 && i < FINISH_ROUNDS; i++) {
         r = finish_listed_commits(o, &c, &finished, error);
         contents_fini(&c);
-        if (r == 0) r = list_contents(o, false, &c, error);
+        if (r == 0) r = list_output_objects(o, false, &c, error);
     }
     if (r == 0 && c.pending_count > 0)
         r = error_set(error, GLINT_E_INPUT_PENDING,
@@ -663,7 +664,7 @@ void commit_objects_complete(struct commit_objects *o)
 static int recheck_output(struct commit_objects *o, struct glint_error *error)
 {
     struct contents c;
-    int r = list_contents(o, o->overwrite, &c, error);
+    int r = list_output_objects(o, o->overwrite, &c, error);
     if (r == 0 && c.pending_count > 0)
         r = error_set(error, GLINT_E_OUTPUT_EXISTS, "run one job at a time for an output",
                       "%s: another job commits its output there", o->url);
@@ -697,7 +698,7 @@ bool commit_objects_roll_back(struct commit_objects *o)
 {
     struct glint_error ignored = {.code = GLINT_OK};
     assert(o->state == OBJECTS_STARTED);
-    if (remove_record(o, &ignored) != 0) return false;
+    if (delete_commit_record(o, &ignored) != 0) return false;
     o->state = OBJECTS_OPEN;
     return true;
 }
@@ -724,7 +725,7 @@ bool commit_objects_destroy(struct commit_objects *o)
     int r = o->state == OBJECTS_STARTED ? GLINT_E_OUTPUT_IO : 0;
     if (o->state == OBJECTS_OPEN) {
         struct upload_sweep sweep = {.o = o, .job = o->record.job, .error = &problem};
-        r = run_commit_steps_in_threads(o, abort_part, o->record.part_count, &problem);
+        r = run_commit_steps_in_threads(o, abort_part_upload, o->record.part_count, &problem);
         if (r == 0) r = abort_leftover_uploads(&sweep);
     }
     free_object_commit(o);
@@ -750,13 +751,13 @@ static int read_success_of_job(struct commit_objects *o, bool *out, struct glint
 static int undo_recorded_commit(struct commit_objects *o, struct glint_error *error)
 {
     const int r = run_commit_steps_in_threads(o, abort_or_delete_part, o->record.part_count, error);
-    return r == 0 ? remove_record(o, error) : r;
+    return r == 0 ? delete_commit_record(o, error) : r;
 }
 
 static int finish_or_undo_commit(struct commit_objects *o, const char *job, bool finish,
                                  struct commit_objects_left *out, struct glint_error *error)
 {
-    int r = load_record(o, job, error);
+    int r = load_commit_record(o, job, error);
     if (r == GLINT_E_INPUT_NOT_FOUND) return 0;
     if (r == 0 && !finish) r = read_success_of_job(o, &finish, error);
     if (r != 0) return r;
@@ -773,7 +774,7 @@ int commit_objects_clean(struct env *env, const char *url, bool finish,
     memset(out, 0, sizeof *out);
     int r = create_object_commit(&o, env, url, error);
     if (o == NULL) return r;
-    if (r == 0) r = list_contents(o, false, &c, error);
+    if (r == 0) r = list_output_objects(o, false, &c, error);
     for (uint64_t i = 0; i < c.pending_count && r == 0; i++)
         r = finish_or_undo_commit(o, c.pending[i], finish, out, error);
     struct upload_sweep sweep = {.o = o, .error = error};

@@ -162,7 +162,7 @@ static int send_cancel(struct driver *d, bool cancel)
 }
 
 /* Executors free what enum free_kind says. Errors are ignored, as below. */
-static void send_free_of_data(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps)
+static void send_free_message(struct driver *d, enum free_kind kind, uint64_t id, uint32_t maps)
 {
     struct glint_error before = *driver_error(d);
     const struct message like = {.type = MSG_FREE, .task = kind, .id = id, .partition = maps};
@@ -693,7 +693,7 @@ static void driver_unpersist(struct driver *d, const struct glint_rdd *rdd)
 {
     if (!cached_rdds_remove(&d->cached, rdd->id)) return;
     d->cached_changes++;
-    send_free_of_data(d, FREE_CACHED_BLOCKS, rdd->id, 0);
+    send_free_message(d, FREE_CACHED_BLOCKS, rdd->id, 0);
 }
 
 /* Between actions. A stuck task may still use what would be freed. */
@@ -704,14 +704,14 @@ static void driver_free_rdd(struct driver *d, const struct glint_rdd *rdd)
     if (d->g->stuck) return;
     driver_unpersist(d, rdd);
     if (map_outputs_remove_shuffle(&d->map_outputs, rdd->id, &maps))
-        send_free_of_data(d, FREE_MAP_OUTPUTS, rdd->id, maps);
+        send_free_message(d, FREE_MAP_OUTPUTS, rdd->id, maps);
 }
 
 static void driver_free_broadcast(struct driver *d, uint64_t id, void *data)
 {
     assert(d->action_run == NULL);
     if (d->g->stuck) return;
-    send_free_of_data(d, FREE_BROADCAST, id, 0);
+    send_free_message(d, FREE_BROADCAST, id, 0);
     if (d->transport.free_broadcast != NULL)
         d->transport.free_broadcast(d->transport.arg, id, data);
     else

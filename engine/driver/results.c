@@ -259,8 +259,8 @@ static int update_excluded_executors(struct driver *d, const struct glint_error 
 
 /* The task's next attempt prefers an executor on a third node. Starting at the task's number
  * spreads the retries over all of them. False: no such executor. */
-static bool prefer_third_node(struct driver *d, uint32_t stage, uint32_t task, uint32_t reader,
-                              uint32_t holder)
+static bool prefer_executor_on_third_node(struct driver *d, uint32_t stage, uint32_t task,
+                                          uint32_t reader, uint32_t holder)
 {
     for (uint32_t i = 0; i < d->executor_count; i++) {
         uint32_t e = (task + i) % d->executor_count;
@@ -287,7 +287,7 @@ static int on_executor_unreachable(struct driver *d, uint32_t reader, uint32_t s
         return r;
     /* Not decided yet. Without a third node, or without room to record the pair, it never would be:
      * then make the outputs again, so that the job can go on. */
-    bool third = prefer_third_node(d, stage, task, reader, f->executor);
+    bool third = prefer_executor_on_third_node(d, stage, task, reader, f->executor);
     if (!third || update == REACHABILITY_FULL) mark_shuffle_outputs_lost(d, f, why);
     return 0;
 }

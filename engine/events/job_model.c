@@ -64,7 +64,7 @@ bool job_event_is(const json_t *o, const char *event)
     return strcmp(job_event_text(o, "event"), event) == 0;
 }
 
-void job_put_value(struct json *out, const char *name, const json_t *value)
+void job_put_json_value(struct json *out, const char *name, const json_t *value)
 {
     const char *key;
     json_t *element;
@@ -72,12 +72,12 @@ void job_put_value(struct json *out, const char *name, const json_t *value)
     switch (value != NULL ? json_typeof(value) : JSON_NULL) {
     case JSON_OBJECT:
         json_begin(out, name, '{');
-        json_object_foreach((json_t *)value, key, element) job_put_value(out, key, element);
+        json_object_foreach((json_t *)value, key, element) job_put_json_value(out, key, element);
         json_end(out, '}');
         break;
     case JSON_ARRAY:
         json_begin(out, name, '[');
-        json_array_foreach(value, i, element) job_put_value(out, NULL, element);
+        json_array_foreach(value, i, element) job_put_json_value(out, NULL, element);
         json_end(out, ']');
         break;
     case JSON_STRING:

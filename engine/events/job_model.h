@@ -119,6 +119,6 @@ bool job_event_is(const json_t *o, const char *event);
 /* A counter, which is an integer, or a string of digits. */
 int64_t json_integer_or_text(const json_t *value);
 /* Writes any value of an event, as it is; NULL: null. */
-void job_put_value(struct json *out, const char *name, const json_t *value);
+void job_put_json_value(struct json *out, const char *name, const json_t *value);
 
 #endif

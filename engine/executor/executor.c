@@ -85,7 +85,7 @@ static void release_attempt_broadcasts(struct attempt *a)
 
 /* Replaces the task's error by FETCH_FAILED with the location of one input. `unreachable` tells the
  * driver that the executor did not respond, so its other outputs are lost too. */
-static int set_fetch_failed(struct attempt *a, uint32_t input)
+static int set_fetch_failed_error(struct attempt *a, uint32_t input)
 {
     assert(input < a->input_count);
     const struct fetch_input *in = &a->inputs[input];
@@ -112,7 +112,7 @@ static int open_attempt_inputs(struct attempt *a, uint32_t partition)
                           a->input_count, &a->slices, &a->slice_count, &lost);
     if (a->fetch != NULL) return 0;
     bool named = a->task->error.code == GLINT_E_FETCH_FAILED && lost < a->input_count;
-    return named ? set_fetch_failed(a, lost) : a->task->error.code;
+    return named ? set_fetch_failed_error(a, lost) : a->task->error.code;
 }
 
 static int open_task_inputs(void *arg, struct glint_task *task, uint64_t shuffle,
@@ -128,7 +128,7 @@ static int open_task_inputs(void *arg, struct glint_task *task, uint64_t shuffle
         bool mine = a->inputs[i].executor == a->config->self;
         /* A local output may have been removed, or belong to a shuffle with fewer partitions. */
         if (mine ? !is_local_input(&a->inputs[i], partition) : a->config->fetcher == NULL)
-            r = set_fetch_failed(a, i);
+            r = set_fetch_failed_error(a, i);
     }
     if (r == 0) r = open_attempt_inputs(a, partition);
     *out = a->slices;
@@ -149,7 +149,7 @@ static void convert_input_error(struct attempt *a)
     if (input == UINT32_MAX) return;
     if (code == GLINT_E_SHUFFLE_CORRUPT || code == GLINT_E_FETCH_FAILED ||
         (code == GLINT_E_SPILL_IO && a->config->fetcher))
-        set_fetch_failed(a, input);
+        set_fetch_failed_error(a, input);
 }
 
 static void close_task_inputs(void *arg, struct glint_task *task)

@@ -112,7 +112,8 @@ int stage_file_write(struct env *env, const char *path, const struct stage_file_
 
 /* ---- Reading */
 
-static int set_invalid_stage_file(const char *path, const char *what, struct glint_error *error)
+static int set_invalid_stage_file_error(const char *path, const char *what,
+                                        struct glint_error *error)
 {
     return error_set(error, GLINT_E_STAGE_FILE, "pack the job again: glint stage pack", "%s: %s",
                      path, what);
@@ -236,7 +237,7 @@ int stage_file_decode(struct stage_file *f, struct glint_slice body, const char 
     decode_stages(f, &action);
     if (f->no_memory) return error_no_memory(error);
     if (unpack_is_complete(&action) && unpack_is_complete(&u)) return 0;
-    return set_invalid_stage_file(path, "its content is not valid", error);
+    return set_invalid_stage_file_error(path, "its content is not valid", error);
 }
 
 static int read_stage_bytes(struct env *env, const char *path, struct buffer *out,
@@ -248,7 +249,7 @@ static int read_stage_bytes(struct env *env, const char *path, struct buffer *ou
     int r = env->stat_open(env, file, &stat);
     int64_t n = 0;
     if (r == 0 && stat.kind != ENV_FILE)
-        set_invalid_stage_file(path, "it is not a regular file", error);
+        set_invalid_stage_file_error(path, "it is not a regular file", error);
     else if (r == 0 && (stat.mode & (S_IWGRP | S_IWOTH)) != 0)
         error_set(error, GLINT_E_STAGE_FILE,
                   "chmod go-w FILE, after a look at who could write it (glint stage show)",
@@ -272,9 +273,9 @@ int stage_file_read(struct env *env, const char *path, struct stage_file *out,
     const struct buffer *b = &out->bytes;
     if (read_stage_bytes(env, path, &out->bytes, error) != 0) return error->code;
     if (b->size <= HEAD_BYTES || memcmp(b->data, magic, MAGIC_BYTES) != 0)
-        return set_invalid_stage_file(path, "it is not a stage file of this version", error);
+        return set_invalid_stage_file_error(path, "it is not a stage file of this version", error);
     if (get_le64(b->data + MAGIC_BYTES) != XXH3_64bits(b->data + HEAD_BYTES, b->size - HEAD_BYTES))
-        return set_invalid_stage_file(path, "the file is damaged", error);
+        return set_invalid_stage_file_error(path, "the file is damaged", error);
     const struct glint_slice body = {b->data + HEAD_BYTES, b->size - HEAD_BYTES};
     return stage_file_decode(out, body, path, build_id(), error);
 }

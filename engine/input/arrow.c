@@ -153,7 +153,7 @@ static const char *read_child_fields(const struct ArrowSchema *s, struct arena *
 }
 
 /* Returns NULL when out of memory. */
-static const char *unreadable_type(const char *format, const char *name, struct arena *arena)
+static const char *format_unreadable_type(const char *format, const char *name, struct arena *arena)
 {
     const char *what = strncmp(format, "+u", 2) == 0   ? "values of several types, a union"
                        : strncmp(format, "ti", 2) == 0 ? "intervals"
@@ -175,7 +175,7 @@ static const char *read_schema_field(const struct ArrowSchema *s, struct arena *
     if (out->name == NULL || out->format == NULL) return OUT_OF_MEMORY;
     if (depth > ARROW_DEPTH_MAX) return "types are nested too deeply";
     if (!parse_format(s->format, out)) {
-        const char *problem = unreadable_type(s->format, out->name, arena);
+        const char *problem = format_unreadable_type(s->format, out->name, arena);
         return problem != NULL ? problem : OUT_OF_MEMORY;
     }
     const char *problem = read_child_fields(s, arena, depth, out);
@@ -749,7 +749,7 @@ static bool append_json_list(const struct arrow_field *f, const struct ArrowArra
     return ok && buffer_append(out, "]", 1);
 }
 
-static bool append_json_string(struct buffer *out, const void *data, uint64_t size)
+static bool append_arrow_string_as_json(struct buffer *out, const void *data, uint64_t size)
 {
     struct json j = {.out = *out}; /* it appends */
     json_bytes(&j, NULL, data, size);
@@ -765,7 +765,7 @@ static bool append_json_struct(const struct arrow_field *f, const struct ArrowAr
     for (uint32_t i = 0; ok && i < f->child_count; i++) {
         const char *name = f->children[i].name;
         ok = (i == 0 || buffer_append(out, ",", 1)) &&
-             append_json_string(out, name, strlen(name)) && buffer_append(out, ":", 1) &&
+             append_arrow_string_as_json(out, name, strlen(name)) && buffer_append(out, ":", 1) &&
              append_json(&f->children[i], a->children[i], a->offset + row, out);
     }
     return ok && buffer_append(out, "}", 1);
@@ -781,7 +781,7 @@ static bool append_json(const struct arrow_field *f, const struct ArrowArray *a,
     if (f->child_count > 0) return append_json_list(f, a, row, out);
     if (arrow_is_bytes(f)) {
         const struct glint_slice bytes = arrow_bytes(f, a, row);
-        return append_json_string(out, bytes.data, bytes.size);
+        return append_arrow_string_as_json(out, bytes.data, bytes.size);
     }
     const bool finite = !arrow_is_f64(f) || isfinite(arrow_f64(f, a, row));
     const bool bare = f->type <= ARROW_DECIMAL && finite;

@@ -119,7 +119,8 @@ bool aws_answer_parse(enum aws_answer kind, const uint8_t *text, uint64_t size,
 
 /* ---- Requests */
 
-static int set_credentials_refused(struct glint_error *error, const char *from, const char *what)
+static int set_credentials_refused_error(struct glint_error *error, const char *from,
+                                         const char *what)
 {
     return error_set(error, GLINT_E_INPUT_PERMISSION, NULL, "%s: %s", from, what);
 }
@@ -141,7 +142,7 @@ static int fetch_document_once(struct env *env, const char *from,
     if (error->code != GLINT_OK || *out_status == 200) return error->code;
     if (*out_status >= 500 || *out_status == 429)
         return error_set(error, GLINT_E_INPUT_IO, NULL, "%s: %s", from, status);
-    return set_credentials_refused(error, from, status);
+    return set_credentials_refused_error(error, from, status);
 }
 
 /* `from` names the server in messages. */
@@ -167,7 +168,7 @@ static int fetch_keys(struct env *env, const char *from, struct remote_request *
     long status;
     int r = fetch_document_with_retries(env, from, TRIES, request, &text, &status, error);
     if (r == 0 && !aws_answer_parse(kind, text.data, text.size, out))
-        r = set_credentials_refused(error, from, "the answer has no credentials");
+        r = set_credentials_refused_error(error, from, "the answer has no credentials");
     buffer_fini(&text);
     return r;
 }
@@ -177,11 +178,11 @@ static int read_token(struct env *env, const char *path, char *out, size_t capac
                       struct glint_error *error)
 {
     if (!env_read_text(env, path, out, capacity))
-        return set_credentials_refused(error, path, "this file with a token cannot be read");
+        return set_credentials_refused_error(error, path, "this file with a token cannot be read");
     size_t size = strlen(out);
     while (size > 0 && strchr(" \t\r\n", out[size - 1]) != NULL) out[--size] = '\0';
     if (size + 1 == capacity || !text_is_printable(out))
-        return set_credentials_refused(error, path, "this is no file with a token");
+        return set_credentials_refused_error(error, path, "this is no file with a token");
     return 0;
 }
 
@@ -203,7 +204,7 @@ static int fetch_keys_of_web_identity(struct env *env, const char *role, const c
         remote_url_add_parameter(url, sizeof url, "RoleSessionName",
                                  session != NULL ? session : "glint") &&
         remote_url_add_parameter(url, sizeof url, "WebIdentityToken", token);
-    if (!fits) return set_credentials_refused(error, from, "the token is too long");
+    if (!fits) return set_credentials_refused_error(error, from, "the token is too long");
     struct remote_request request = {.url = url};
     return fetch_keys(env, from, &request, AWS_ANSWER_STS, out, error);
 }
@@ -239,7 +240,7 @@ static int fetch_keys_of_container(const struct chain *c, struct aws_keys *out,
     bool fits = path != NULL ? text_format(url, sizeof url, "http://169.254.170.2%s", path)
                              : copy_text(url, sizeof url, full);
     if (!fits || (path == NULL && !is_agent_url(url)))
-        return set_credentials_refused(
+        return set_credentials_refused_error(
             error, from, "AWS_CONTAINER_CREDENTIALS_FULL_URI is no URL of https or this machine");
     if (file != NULL && read_token(c->env, file, token, sizeof token, error) != 0)
         return error->code;
@@ -248,8 +249,8 @@ static int fetch_keys_of_container(const struct chain *c, struct aws_keys *out,
     fits = fits && text_is_printable(token) &&
            text_format(header, sizeof header, "Authorization: %s", token);
     if (!fits)
-        return set_credentials_refused(error, from,
-                                       "the authorization token is no text of one line");
+        return set_credentials_refused_error(error, from,
+                                             "the authorization token is no text of one line");
     struct remote_request request = {.url = url,
                                      .no_proxy = true,
                                      .timeout_ms = AGENT_TIMEOUT_MS,
@@ -268,13 +269,13 @@ static int fetch_metadata_text(struct env *env, int tries, struct remote_request
     struct buffer text = {NULL, 0, 0};
     int r = fetch_document_with_retries(env, machine, tries, request, &text, out_status, error);
     if (r == 0 && (text.size == 0 || text.size >= capacity))
-        r = set_credentials_refused(error, machine, "the answer makes no sense");
+        r = set_credentials_refused_error(error, machine, "the answer makes no sense");
     if (r == 0) {
         memcpy(out, text.data, text.size);
         out[text.size] = '\0';
         out[strcspn(out, "\r\n")] = '\0';
         if (out[0] == '\0' || !text_is_printable(out))
-            r = set_credentials_refused(error, machine, "the answer makes no sense");
+            r = set_credentials_refused_error(error, machine, "the answer makes no sense");
     }
     buffer_fini(&text);
     return r;
@@ -295,7 +296,7 @@ static int fetch_machine_keys(struct env *env, struct aws_keys *out, struct glin
                                      .timeout_ms = AGENT_TIMEOUT_MS,
                                      .condition = "X-aws-ec2-metadata-token-ttl-seconds: 21600"};
     if (!text_format(url, sizeof url, "%.*s/latest/api/token", size, endpoint))
-        return set_credentials_refused(error, machine, "the endpoint is too long");
+        return set_credentials_refused_error(error, machine, "the endpoint is too long");
     int r = fetch_metadata_text(env, 1, &request, token, sizeof token, &status, &problem);
     if (r != 0) return GLINT_E_INPUT_NOT_FOUND;
     text_format(header, sizeof header, "X-aws-ec2-metadata-token: %s", token);
@@ -307,7 +308,7 @@ static int fetch_machine_keys(struct env *env, struct aws_keys *out, struct glin
     if (r != 0) return error_set(error, (enum glint_code)r, NULL, "%s", problem.cause);
     if (!text_format(url, sizeof url, "%.*s%s", size, endpoint, roles) ||
         !remote_url_encode(role, strlen(role), "", url, sizeof url))
-        return set_credentials_refused(error, machine, "the role's name is too long");
+        return set_credentials_refused_error(error, machine, "the role's name is too long");
     return fetch_keys(env, machine, &request, AWS_ANSWER_AGENT, out, error);
 }
 
@@ -369,7 +370,8 @@ static int fetch_keys_of_sso(struct env *env, const struct aws_sso *sso, struct 
            remote_url_add_parameter(url, sizeof url, "role_name", sso->role) &&
            remote_url_add_parameter(url, sizeof url, "account_id", sso->account) &&
            text_format(header, sizeof header, "x-amz-sso_bearer_token: %s", search.token);
-    if (!fits) return set_credentials_refused(error, from, "the profile's texts are too long");
+    if (!fits)
+        return set_credentials_refused_error(error, from, "the profile's texts are too long");
     struct remote_request request = {.url = url, .condition = header};
     return fetch_keys(env, from, &request, AWS_ANSWER_SSO, out, error);
 }

@@ -28,7 +28,7 @@ static struct entry_table entry;
 static const char hint_to_install[] =
     "build it with glint: cmake -DGLINT_FORMATS=ON (extras/formats/README.md)";
 
-static int check_library(struct glint_error *error)
+static int check_format_library_version(struct glint_error *error)
 {
     const struct format_library *library = entry.glint_formats();
     if (library != NULL && library->abi == FORMAT_LIBRARY_ABI &&
@@ -70,7 +70,7 @@ const struct format_library *format_library_load(struct glint_error *error)
         .symbols = &symbol,
         .symbol_count = 1,
         .table = &entry,
-        .initialize = check_library,
+        .initialize = check_format_library_version,
         .lock = PTHREAD_MUTEX_INITIALIZER};
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_format_library_path);
@@ -191,8 +191,8 @@ static enum column_class column_class_of_field(const struct arrow_field *field)
 }
 
 /* Names are fields of a row. */
-static int check_column_name_bytes(struct schema_reader *s, const struct column_file *f,
-                                   const char *name, uint32_t column)
+static int reject_separator_in_column_name(struct schema_reader *s, const struct column_file *f,
+                                           const char *name, uint32_t column)
 {
     for (const char *p = name; *p != '\0'; p++)
         if (*p == CSV_SEPARATOR)
@@ -202,10 +202,10 @@ static int check_column_name_bytes(struct schema_reader *s, const struct column_
     return 0;
 }
 
-static int check_name(struct schema_reader *s, const struct column_file *f, uint32_t column)
+static int check_column_name(struct schema_reader *s, const struct column_file *f, uint32_t column)
 {
     const char *path = f->stream.piece->path, *name = f->schema.children[column].name;
-    if (check_column_name_bytes(s, f, name, column) != 0) return s->error->code;
+    if (reject_separator_in_column_name(s, f, name, column) != 0) return s->error->code;
     if (name_table_find(&f->names, name) == column) return 0;
     return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename one of them",
                      "%s: two columns are named \"%s\"", path, name);
@@ -353,7 +353,7 @@ static int add_partition_columns(struct schema_reader *s, const struct column_fi
     for (int i = 0; r == 0 && i < count; i++) {
         const struct arrow_field field = {
             .name = columns[i].name, .format = "u", .type = ARROW_UTF8};
-        r = check_column_name_bytes(s, f, field.name, f->schema.child_count + (uint32_t)i);
+        r = reject_separator_in_column_name(s, f, field.name, f->schema.child_count + (uint32_t)i);
         if (r == 0) r = add_column_to_schema(s, &field, file);
     }
     for (uint32_t i = 0; r == 0 && i < s->names.count; i++)
@@ -372,7 +372,7 @@ static int add_file_to_schema(struct schema_reader *s, uint64_t file)
     struct column_file f;
     int r = column_file_open(&f, s->env, NULL, &piece, &arena, s->error);
     for (uint32_t i = 0; r == 0 && i < f.schema.child_count; i++) {
-        r = check_name(s, &f, i);
+        r = check_column_name(s, &f, i);
         if (r == 0) r = add_column_to_schema(s, &f.schema.children[i], file);
         if (r == 0) r = add_column_problem(s, &f, &f.schema.children[i]);
     }

@@ -167,7 +167,8 @@ bool column_map_is_valid(const struct column_map *map)
 
 /* starts[i]: the offset of field i; starts[fields]: where what follows them begins. Returns false
  * if there are fewer fields. */
-static bool find_fields(const struct column_map *map, struct glint_slice row, uint64_t *starts)
+static bool find_field_starts(const struct column_map *map, struct glint_slice row,
+                              uint64_t *starts)
 {
     starts[0] = 0;
     for (uint32_t i = 0; i < map->fields; i++) {
@@ -192,14 +193,14 @@ static uint64_t bytes_after_last_field(const struct column_map *map, struct glin
 }
 
 /* Of a run without fields in the file. */
-static uint64_t size_of_nulls(const struct column_run *run, struct glint_slice null)
+static uint64_t null_fields_bytes(const struct column_run *run, struct glint_slice null)
 {
     assert(run->from == COLUMN_EMPTY && run->count > 0);
     return run->count * (null.size + 1) - 1;
 }
 
-static void write_nulls(const struct column_map *map, const struct column_run *run,
-                        struct glint_slice null, uint8_t *out)
+static void write_null_fields(const struct column_map *map, const struct column_run *run,
+                              struct glint_slice null, uint8_t *out)
 {
     for (uint32_t i = 0; i < run->count; i++) {
         if (i > 0) *out++ = map->separator;
@@ -212,11 +213,11 @@ uint64_t column_map_measure(const struct column_map *map, struct glint_slice row
                             struct glint_slice null, uint64_t *starts)
 {
     assert(map->count > 0 && map->fields > 0);
-    if (!find_fields(map, row, starts)) return UINT64_MAX;
+    if (!find_field_starts(map, row, starts)) return UINT64_MAX;
     uint64_t size = map->count - 1 + bytes_after_last_field(map, row, starts);
     for (uint32_t i = 0; i < map->count; i++) {
         const struct column_run *run = &map->runs[i];
-        size += run->from == COLUMN_EMPTY ? size_of_nulls(run, null)
+        size += run->from == COLUMN_EMPTY ? null_fields_bytes(run, null)
                                           : starts[run->from + run->count] - 1 - starts[run->from];
     }
     return size;
@@ -230,8 +231,8 @@ void column_map_write(const struct column_map *map, struct glint_slice row, stru
         if (i > 0) *out++ = map->separator;
         uint64_t size;
         if (run->from == COLUMN_EMPTY) {
-            size = size_of_nulls(run, null);
-            write_nulls(map, run, null, out);
+            size = null_fields_bytes(run, null);
+            write_null_fields(map, run, null, out);
         } else {
             size = starts[run->from + run->count] - 1 - starts[run->from];
             if (size > 0) memcpy(out, row.data + starts[run->from], size);
@@ -331,7 +332,8 @@ static int match_other_header(struct matcher *m, struct input_file *file)
     return r;
 }
 
-static bool begins_header(struct glint_slice header, struct glint_slice line, uint8_t separator)
+static bool is_prefix_of_header(struct glint_slice header, struct glint_slice line,
+                                uint8_t separator)
 {
     return line.size > 0 && line.size < header.size && header.data[line.size] == separator &&
            memcmp(header.data, line.data, line.size) == 0;
@@ -427,7 +429,7 @@ int input_list_match_columns(struct env *env, struct input_list *list, uint64_t 
         m.line = m.lines[i];
         if (m.line.data == NULL) continue;
         m.path = list->files[i].path;
-        if (first) m.wider = begins_header(list->columns.header, m.line, m.separator);
+        if (first) m.wider = is_prefix_of_header(list->columns.header, m.line, m.separator);
         r = match_columns_of_file(&m, &list->files[i], first);
         first = false;
     }
@@ -438,7 +440,7 @@ int input_list_match_columns(struct env *env, struct input_list *list, uint64_t 
 
 /* Appends to `united` the names of `line` that it does not have, of each name as often as the line
  * has it. */
-static bool unite_names(struct buffer *united, struct glint_slice line, uint8_t separator)
+static bool append_new_names(struct buffer *united, struct glint_slice line, uint8_t separator)
 {
     struct column_index *all = column_index_create(buffer_slice(united), separator);
     struct column_index *own = column_index_create(line, separator);
@@ -473,7 +475,7 @@ int input_list_unite_columns(struct env *env, struct input_list *list, uint64_t 
         const struct glint_slice line = m.lines[i];
         if (line.data == NULL || line.data == m.last.data) continue;
         list->columns.differ |= m.last.data != NULL;
-        if (!(m.last.data != NULL ? unite_names(&united, line, m.separator)
+        if (!(m.last.data != NULL ? append_new_names(&united, line, m.separator)
                                   : buffer_append(&united, line.data, line.size)))
             r = error_no_memory(error);
         m.last = line;

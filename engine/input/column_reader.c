@@ -32,9 +32,9 @@ struct column_statistics {
     struct buffer text[2];    /* of min and max of a row group */
 };
 
-static enum glint_bounds_type bounds_type(const struct arrow_field *f)
+static enum glint_bounds_type bounds_type_of_field(const struct arrow_field *f)
 {
-    if (f->dictionary != NULL) return bounds_type(f->dictionary);
+    if (f->dictionary != NULL) return bounds_type_of_field(f->dictionary);
     if (f->type == ARROW_DECIMAL || (f->type >= ARROW_I8 && f->type <= ARROW_U64))
         return GLINT_BOUNDS_NUMBER;
     if (f->type >= ARROW_F16 && f->type <= ARROW_F64) return GLINT_BOUNDS_FLOAT;
@@ -134,7 +134,7 @@ static void column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
     const uint32_t number = file_column_of_layout_column(r, column);
     out->values = number != UINT32_MAX; /* a column that the file does not have is null */
     if (number == UINT32_MAX) return;
-    out->type = bounds_type(&r->file.schema.children[number]);
+    out->type = bounds_type_of_field(&r->file.schema.children[number]);
     struct column_statistics *s = &r->statistics[column];
     if (!s->tried) read_statistics(r, number, s);
     if (s->array.release == NULL) return;
@@ -305,7 +305,7 @@ static int open_piece(struct column_reader *r)
     return choose_columns(r);
 }
 
-static int set_damaged_array(struct column_reader *r, const char *column, const char *problem)
+static int set_damaged_array_error(struct column_reader *r, const char *column, const char *problem)
 {
     const struct split_piece *piece = column_reader_piece(r);
     return error_set(&r->task->error, GLINT_E_INPUT_DAMAGED,
@@ -332,7 +332,7 @@ static int read_stream_schema(struct column_reader *r)
     if (schema.release != NULL) schema.release(&schema);
     if (problem == NULL && (field.type != ARROW_STRUCT || field.child_count != r->column_count))
         problem = "the library gives other columns than it was asked for";
-    if (problem != NULL) return set_damaged_array(r, NULL, problem);
+    if (problem != NULL) return set_damaged_array_error(r, NULL, problem);
     memcpy(r->fields, field.children, r->column_count * sizeof *r->fields);
     const struct row_layout *layout = column_reader_piece(r)->layout;
     for (uint32_t i = 0; i < layout->count; i++)
@@ -391,13 +391,13 @@ static int check_array(struct column_reader *r)
 {
     assert(r->array.release != NULL);
     if (r->array.length < 0 || r->array.n_children != r->column_count || r->array.offset != 0)
-        return set_damaged_array(r, NULL, "an array has another shape than its type");
+        return set_damaged_array_error(r, NULL, "an array has another shape than its type");
     for (uint32_t i = 0; i < r->column_count; i++) {
         const struct ArrowArray *child = r->array.children[i];
         const char *problem = child == NULL || child->length < r->array.length
                                   ? "an array is missing or too short"
                                   : arrow_array_check(&r->fields[i], child);
-        if (problem != NULL) return set_damaged_array(r, r->fields[i].name, problem);
+        if (problem != NULL) return set_damaged_array_error(r, r->fields[i].name, problem);
     }
     return check_format_library_memory(r);
 }

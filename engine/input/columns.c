@@ -615,8 +615,9 @@ static const char *check_adopted(struct glint_columns *c)
 }
 
 /* Takes the array, which has no `release` if it is borrowed. */
-static struct glint_columns *make_columns(const struct ArrowSchema *schema, struct ArrowArray taken,
-                                          struct glint_error *error)
+static struct glint_columns *create_columns_from_array(const struct ArrowSchema *schema,
+                                                       struct ArrowArray taken,
+                                                       struct glint_error *error)
 {
     struct glint_columns *c = mem_zalloc(sizeof *c);
     if (c == NULL) {
@@ -639,7 +640,7 @@ struct glint_columns *glint_columns_adopt(const struct ArrowSchema *schema,
 {
     const struct ArrowArray taken = *array;
     array->release = NULL;
-    if (taken.release != NULL) return make_columns(schema, taken, error);
+    if (taken.release != NULL) return create_columns_from_array(schema, taken, error);
     set_columns_invalid_error(error, "the array was released before");
     return NULL;
 }
@@ -650,7 +651,7 @@ struct glint_columns *glint_columns_borrow(const struct ArrowSchema *schema,
 {
     struct ArrowArray borrowed = *array;
     borrowed.release = NULL;
-    return make_columns(schema, borrowed, error);
+    return create_columns_from_array(schema, borrowed, error);
 }
 
 /* ---- What they are */
@@ -802,13 +803,13 @@ struct columns_stream {
     struct glint_columns *columns[];
 };
 
-static int stream_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+static int columns_stream_get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
     struct columns_stream *s = stream->private_data;
     return glint_columns_export(s->columns[0], out, NULL) == 0 ? 0 : ENOMEM;
 }
 
-static int stream_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+static int columns_stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
     struct columns_stream *s = stream->private_data;
     *out = (struct ArrowArray){.release = NULL};
@@ -816,7 +817,7 @@ static int stream_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
     return glint_columns_export(s->columns[s->next++], NULL, out) == 0 ? 0 : ENOMEM;
 }
 
-static const char *stream_error(struct ArrowArrayStream *stream)
+static const char *columns_stream_get_last_error(struct ArrowArrayStream *stream)
 {
     (void)stream;
     return "no memory is left for columns";
@@ -859,9 +860,9 @@ int glint_columns_stream(struct glint_columns *const *columns, uint64_t count,
         s->columns[i] = columns[i];
         atomic_fetch_add(&columns[i]->shares, 1);
     }
-    *out = (struct ArrowArrayStream){.get_schema = stream_schema,
-                                     .get_next = stream_next,
-                                     .get_last_error = stream_error,
+    *out = (struct ArrowArrayStream){.get_schema = columns_stream_get_schema,
+                                     .get_next = columns_stream_get_next,
+                                     .get_last_error = columns_stream_get_last_error,
                                      .release = release_columns_stream,
                                      .private_data = s};
     return 0;

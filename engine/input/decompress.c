@@ -319,7 +319,7 @@ static enum decode_result lz4_begin(void *state)
 }
 
 /* The library has only names for its errors. */
-static enum decode_result lz4_error(struct decode *d, size_t result)
+static enum decode_result translate_lz4_error(struct decode *d, size_t result)
 {
     static const struct {
         const char *name, *problem;
@@ -351,7 +351,7 @@ static enum decode_result lz4_decode(void *state, struct decode *d)
     if (s->magic_size == sizeof s->magic && memcmp(s->magic, "\x02\x21\x4c\x18", 4) == 0)
         return DECODE_OLD_FORMAT;
     const size_t result = LZ4F_decompress(s->context, d->out, &out, d->in, &in, NULL);
-    if (LZ4F_isError(result)) return lz4_error(d, result);
+    if (LZ4F_isError(result)) return translate_lz4_error(d, result);
     advance_decode(d, d->in_size - in, out);
     return result == 0 ? DECODE_FRAME_END : DECODE_MORE;
 }
@@ -460,7 +460,7 @@ static bool zstd_open(void *state)
     return true;
 }
 
-static enum decode_result zstd_error(struct decode *d, size_t result)
+static enum decode_result translate_zstd_error(struct decode *d, size_t result)
 {
     switch (ZSTD_getErrorCode(result)) {
     case ZSTD_error_memory_allocation: return DECODE_NO_MEMORY;
@@ -504,7 +504,7 @@ static enum decode_result zstd_decode(void *state, struct decode *d)
     s->head_size += keep;
     s->content += out.pos;
     advance_decode(d, d->in_size - in.pos, out.pos);
-    if (ZSTD_isError(result)) return zstd_error(d, result);
+    if (ZSTD_isError(result)) return translate_zstd_error(d, result);
     return result > 0 ? DECODE_MORE : end_zstd_frame(s, d);
 }
 

@@ -242,8 +242,8 @@ bool input_is_glob(const char *text)
     return strpbrk(text, "*?[") != NULL;
 }
 
-static int add_match(struct name_list *paths, const char *dir, const char *name,
-                     const char *slashes)
+static int add_matched_path(struct name_list *paths, const char *dir, const char *name,
+                            const char *slashes)
 {
     char path[PATH_MAX];
     if (!text_format(path, sizeof path, "%s%s%s", dir, name, slashes)) return 0; /* cannot exist */
@@ -266,7 +266,7 @@ static int add_walked_entry(struct input_walk *w, const char *path, struct name_
     if (cancel_check(w->env, w->list->cancelled, w->error) != 0) return w->error->code;
     int r = w->env->stat_name(w->env, ENV_CWD, path, &stat);
     if (r < 0) return input_record_failed_call(w, r, "stat", path);
-    if (stat.kind == ENV_DIRECTORY) return add_match(dirs, path, "", "/");
+    if (stat.kind == ENV_DIRECTORY) return add_matched_path(dirs, path, "", "/");
     return files == NULL || input_is_link_to_directory(w, path) ? 0 : input_names_add(files, path);
 }
 
@@ -302,7 +302,7 @@ static int add_path_with_component(struct input_walk *w, const char *dir, const 
     if (w->in_tree && text_format(path, sizeof path, "%s%s", dir, name) &&
         input_is_link_to_directory(w, path))
         return 0;
-    return add_match(to, dir, name, slashes);
+    return add_matched_path(to, dir, name, slashes);
 }
 
 /* Matches one component, `name` with the slashes after it, in each directory in `from`. A directory

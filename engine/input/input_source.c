@@ -33,7 +33,7 @@ enum glint_code input_error_code(int error)
 #define COPY_BYTES (256 * KIB)
 
 /* Creates a file and removes its name. Returns it, or a code. */
-static int create_unnamed(struct input_spool *s, struct env *env, struct glint_error *error)
+static int create_unnamed_file(struct input_spool *s, struct env *env, struct glint_error *error)
 {
     const char *parent = s->parent != NULL ? s->parent : getenv("TMPDIR");
     uint64_t id = 0;
@@ -90,14 +90,14 @@ static int copy_to_spool(struct env *env, const struct copy_source *from, int to
     return r;
 }
 
-static int spool_path(struct input_spool *s, struct env *env, int cancelled,
-                      struct spooled_input *copy, struct glint_error *error)
+static int copy_path_to_spool(struct input_spool *s, struct env *env, int cancelled,
+                              struct spooled_input *copy, struct glint_error *error)
 {
     const bool is_stdin = strcmp(copy->path, INPUT_STDIN) == 0;
     const int file = is_stdin ? STDIN_FILENO : env->open(env, ENV_CWD, copy->path, ENV_READ);
     if (file < 0) return error_set_system(error, input_error_code(file), file, "open", copy->path);
     const struct copy_source from = {file, cancelled, is_stdin ? "standard input" : copy->path};
-    int r = copy->file = create_unnamed(s, env, error);
+    int r = copy->file = create_unnamed_file(s, env, error);
     if (r >= 0) r = copy_to_spool(env, &from, copy->file, error);
     if (!is_stdin) env->close(env, file);
     if (r < 0 && copy->file >= 0) env->close(env, copy->file);
@@ -113,7 +113,7 @@ int input_spool_copy(struct input_spool *s, struct env *env, const char *path, i
     if (copy == NULL) return error_no_memory(error);
     *copy = (struct spooled_input){.next = s->first, .path = arena_strdup(&s->arena, path)};
     if (copy->path == NULL) return error_no_memory(error);
-    int r = spool_path(s, env, cancelled, copy, error);
+    int r = copy_path_to_spool(s, env, cancelled, copy, error);
     if (r < 0) return r;
     copy->stored = arena_format(&s->arena, "/proc/self/fd/%d", copy->file);
     if (copy->stored == NULL) {

@@ -84,7 +84,7 @@ void input_ahead_close(struct input_ahead *a)
 #define SKIP_BYTES (64 * KIB)
 
 /* `grown`: most probably a log, to which a process always writes. */
-static int set_input_changed(struct input_stream *s, const char *what, bool grown)
+static int set_input_changed_error(struct input_stream *s, const char *what, bool grown)
 {
     return error_set(s->error, GLINT_E_INPUT_CHANGED,
                      grown ? "what it has now can be piped: cat FILE | glint submit JOB - OUT"
@@ -106,10 +106,11 @@ int input_stream_check_unchanged(struct input_stream *s)
     if (now.kind != ENV_FILE && !null)
         return error_set(s->error, GLINT_E_INPUT_KIND, NULL, "%s: not a regular file",
                          s->piece->path);
-    if (now.size > s->piece->file_size) return set_input_changed(s, "it has grown", true);
-    if (now.size < s->piece->file_size) return set_input_changed(s, "it was truncated", false);
+    if (now.size > s->piece->file_size) return set_input_changed_error(s, "it has grown", true);
+    if (now.size < s->piece->file_size)
+        return set_input_changed_error(s, "it was truncated", false);
     if (now.mtime_ns != s->piece->mtime_ns)
-        return set_input_changed(s, "it was modified during the job", false);
+        return set_input_changed_error(s, "it was modified during the job", false);
     return 0;
 }
 
@@ -255,7 +256,7 @@ int64_t input_stream_read(struct input_stream *s, void *out, uint64_t size)
     if (size > left) size = left;
     const int64_t n = input_source_read(&s->source, out, size, s->at, s->error);
     if (n < 0) return n;
-    if ((uint64_t)n < size) return set_input_changed(s, "it was truncated", false);
+    if ((uint64_t)n < size) return set_input_changed_error(s, "it was truncated", false);
     s->at += size;
     s->ended = s->at == s->piece->file_size;
     return n;
@@ -269,7 +270,7 @@ int input_stream_read_at(struct input_stream *s, void *out, uint64_t size, uint6
                          "%s: it refers to bytes beyond its end", s->piece->path);
     const int64_t n = input_source_read(&s->source, out, size, offset, s->error);
     if (n < 0) return (int)n;
-    return (uint64_t)n < size ? set_input_changed(s, "it was truncated", false) : 0;
+    return (uint64_t)n < size ? set_input_changed_error(s, "it was truncated", false) : 0;
 }
 
 uint64_t input_stream_disk_offset(const struct input_stream *s)

@@ -123,7 +123,7 @@ int line_reader_open(struct line_reader *l, struct glint_task *task, const struc
 #define UNCLOSED_QUOTE_HINT "close it, or double it if it is data; or raise --max-line"
 
 /* The record that begins at buffer[at] has no end: most probably because of a quote. */
-static int set_unclosed_quote(struct line_reader *l, uint64_t at)
+static int set_unclosed_quote_error(struct line_reader *l, uint64_t at)
 {
     const struct glint_origin o = origin_of_buffer(l, at);
     const int64_t line = line_number_at(l->task->env, &o, 0);
@@ -137,9 +137,9 @@ static int set_unclosed_quote(struct line_reader *l, uint64_t at)
                      o.path, where, l->task->options->line_bytes_max);
 }
 
-static int set_line_too_long(struct line_reader *l, uint64_t at)
+static int set_line_too_long_error(struct line_reader *l, uint64_t at)
 {
-    if (l->csv != 0 && l->quotes.open) return set_unclosed_quote(l, at);
+    if (l->csv != 0 && l->quotes.open) return set_unclosed_quote_error(l, at);
     char after[64] = "";
     if (current_piece(l)->frames_start > 0)
         text_format(after, sizeof after, " after the frame at byte %" PRIu64,
@@ -184,7 +184,7 @@ static int fill_buffer(struct line_reader *l)
         return error_set(&l->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
     const uint64_t partial_line_bytes = l->fill - l->line;
     if (partial_line_bytes > l->task->options->line_bytes_max + 1)
-        return set_line_too_long(l, l->line); /* + 1: a CR */
+        return set_line_too_long_error(l, l->line); /* + 1: a CR */
     uint64_t want = READ_BLOCK_BYTES;
     const uint64_t left = l->source.at < l->end ? l->end - l->source.at : want;
     if (left < want - READ_TAIL_BYTES) want = left + READ_TAIL_BYTES;
@@ -278,13 +278,13 @@ static int read_line_head(struct line_reader *l)
     return r == 0 ? check_decompressed_format(l) : r;
 }
 
-static int set_bad_header(struct glint_error *error, const char *path, const char *problem)
+static int set_bad_header_error(struct glint_error *error, const char *path, const char *problem)
 {
     return error_set(error, GLINT_E_BAD_ROW, "check the first line, and --delimiter",
                      "%s:1: the header: %s", path, problem);
 }
 
-static int set_empty_header(struct glint_error *error, const char *path)
+static int set_empty_header_error(struct glint_error *error, const char *path)
 {
     return error_set(error, GLINT_E_INPUT_FORMAT,
                      "delete the empty lines before it: "
@@ -309,7 +309,8 @@ static int skip_csv_header(struct line_reader *l)
     if (problem == NULL)
         problem = l->csv == CSV_ANY ? csv_record_problem(row, size)
                                     : csv_to_plain(row, size, l->csv, row, &size);
-    if (problem != NULL) return set_bad_header(&l->task->error, current_piece(l)->path, problem);
+    if (problem != NULL)
+        return set_bad_header_error(&l->task->error, current_piece(l)->path, problem);
     const bool last = lf == NULL || end >= body_end(l);
     l->line = l->scanned = lf != NULL ? end + 1 : end;
     return last ? finish_piece(l) : 0;
@@ -319,7 +320,8 @@ static int skip_header(struct line_reader *l)
 {
     const uint8_t *at = l->buffer + l->line, *const end = l->buffer + l->fill;
     if (end - at > 1 && *at == '\r') at++;
-    if (at < end && *at == '\n') return set_empty_header(&l->task->error, current_piece(l)->path);
+    if (at < end && *at == '\n')
+        return set_empty_header_error(&l->task->error, current_piece(l)->path);
     return l->csv != 0 ? skip_csv_header(l) : skip_to_first_line(l);
 }
 
@@ -373,7 +375,7 @@ static int set_batch_of_rows(struct line_reader *l, struct glint_batch *out, uin
 static int set_batch_of_one_line(struct line_reader *l, uint64_t line_end, struct glint_batch *out)
 {
     const uint64_t size = line_end - l->line;
-    if (size > l->task->options->line_bytes_max) return set_line_too_long(l, l->line);
+    if (size > l->task->options->line_bytes_max) return set_line_too_long_error(l, l->line);
     l->row_start[0] = 0;
     l->row_end[0] = (uint32_t)size;
     set_batch_of_rows(l, out, 1, l->line, size);
@@ -403,7 +405,7 @@ static int check_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
     const uint64_t max = l->task->options->line_bytes_max;
     for (uint32_t i = 0; max < BATCH_BYTES_MAX && i < rows; i++)
         if (l->row_end[i] - l->row_start[i] > max)
-            return set_line_too_long(l, base_at + l->row_start[i]);
+            return set_line_too_long_error(l, base_at + l->row_start[i]);
     return 0;
 }
 
@@ -538,7 +540,7 @@ static void cut_byte_order_mark(struct buffer *line)
     if (mark > 0) memmove(line->data, line->data + mark, line->size);
 }
 
-static int set_first_line_too_long(struct input_stream *s, uint64_t size_max, bool open_quote)
+static int set_first_line_too_long_error(struct input_stream *s, uint64_t size_max, bool open_quote)
 {
     if (open_quote)
         return error_set(s->error, GLINT_E_LINE_TOO_LONG, UNCLOSED_QUOTE_HINT,
@@ -581,17 +583,18 @@ static int read_line(struct input_stream *s, uint64_t size_max, struct buffer *o
         if (scanned == 0) cut_byte_order_mark(out);
         *out_found |= out->size > 0;
         if (cut_empty_lines(out) > 0) {
-            if (s->piece->header) return set_empty_header(s->error, s->piece->path);
+            if (s->piece->header) return set_empty_header_error(s->error, s->piece->path);
             scanned = 0;
             quotes = csv_scan_begin(csv);
         }
         lf = find_line_end(out, &scanned, &quotes);
         if (lf == NULL && out->size > size_max + 1)
-            return set_first_line_too_long(s, size_max, csv != 0 && quotes.open); /* 1: a CR */
+            return set_first_line_too_long_error(s, size_max,
+                                                 csv != 0 && quotes.open); /* 1: a CR */
     }
     if (lf != NULL) out->size = (uint64_t)(lf - out->data);
     if (lf != NULL && out->size > 0 && out->data[out->size - 1] == '\r') out->size--;
-    return out->size > size_max ? set_first_line_too_long(s, size_max, false) : 0;
+    return out->size > size_max ? set_first_line_too_long_error(s, size_max, false) : 0;
 }
 
 int read_first_line(struct env *env, const struct split_piece *piece, uint64_t size_max,
@@ -616,5 +619,5 @@ int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t i
     if (r != 0 || piece->csv == 0 || piece->records) return r;
     const char *problem =
         csv_to_row(out->data, out->size, piece->csv, piece->nulls, out->data, &out->size);
-    return problem == NULL ? 0 : set_bad_header(error, piece->path, problem);
+    return problem == NULL ? 0 : set_bad_header_error(error, piece->path, problem);
 }

@@ -663,7 +663,7 @@ static int add_object_of_store(struct input_walk *w, const char *url, struct inp
 }
 
 /* `url` is of s3 or webhdfs: an object, or a directory of objects. */
-static int add_store_url(struct input_walk *w, const char *text)
+static int add_s3_or_webhdfs_url(struct input_walk *w, const char *text)
 {
     char url[PATH_MAX];
     enum glint_code code = GLINT_OK;
@@ -695,7 +695,7 @@ int input_add_url(struct input_walk *w, const char *url)
         return input_record_bad_path(w, GLINT_E_INPUT_URL, "a URL", "it is too long", NULL);
     const char *problem = remote_url_check(url, &hint);
     if (problem != NULL) return input_record_bad_path(w, GLINT_E_INPUT_URL, name, problem, hint);
-    if (remote_url_kind(url) != REMOTE_HTTP) return add_store_url(w, url);
+    if (remote_url_kind(url) != REMOTE_HTTP) return add_s3_or_webhdfs_url(w, url);
     int r = identify_url(w, url, name, false, &file, &code);
     return r > 0 ? append_object(w, url, name, &file) : r;
 }

@@ -110,7 +110,8 @@ static enum remote_result set_status_error(struct remote_reader *r, struct glint
 }
 
 /* The first response says what the object is. */
-static enum remote_result learn_identity(struct remote_reader *r, struct glint_error *error)
+static enum remote_result set_identity_from_response(struct remote_reader *r,
+                                                     struct glint_error *error)
 {
     const struct remote_response *response = &r->transfer.response;
     const bool ranges = r->transfer.status == 206;
@@ -137,7 +138,7 @@ static enum remote_result check_response(struct remote_reader *r, struct glint_e
     if (partial && (response->from > r->at || response->to <= r->at))
         return set_garbled_error(r, "the server sent other bytes than it was asked for", error);
     if (!r->known) {
-        const enum remote_result result = learn_identity(r, error);
+        const enum remote_result result = set_identity_from_response(r, error);
         if (result != REMOTE_OK) return result;
     }
     const bool sized = partial ? response->has_total : response->has_length;

@@ -86,7 +86,7 @@ static bool parse_range(struct remote_response *r, struct slice v)
     return v.at == v.end && (!r->has_total || r->to <= r->total);
 }
 
-static void keep_version(struct remote_response *r, struct slice v, bool etag)
+static void set_object_version(struct remote_response *r, struct slice v, bool etag)
 {
     const size_t size = (size_t)(v.end - v.at);
     if (size == 0 || size >= sizeof r->version || (r->has_etag && !etag)) return;
@@ -109,9 +109,9 @@ void remote_response_add_line(struct remote_response *r, const char *line, size_
         r->has_range = true;
     }
     v = header_value(line, size, "ETag");
-    if (v.at != NULL) keep_version(r, v, true);
+    if (v.at != NULL) set_object_version(r, v, true);
     v = header_value(line, size, "Last-Modified");
-    if (v.at != NULL) keep_version(r, v, false);
+    if (v.at != NULL) set_object_version(r, v, false);
     assert(strlen(r->version) < sizeof r->version);
 }
 

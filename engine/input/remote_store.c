@@ -169,9 +169,10 @@ static int set_output_error(const struct glint_error *e, struct glint_error *err
 }
 
 /* Adds what the store says to the error of the status. */
-static enum remote_result set_store_refused(const struct remote_store *s,
-                                            const struct remote_transfer *t,
-                                            const struct s3_reply *reply, struct glint_error *error)
+static enum remote_result set_store_refused_error(const struct remote_store *s,
+                                                  const struct remote_transfer *t,
+                                                  const struct s3_reply *reply,
+                                                  struct glint_error *error)
 {
     const bool said = reply->kind == S3_ERROR && reply->code[0] != '\0';
     enum remote_result result;
@@ -194,7 +195,8 @@ static enum remote_result set_store_refused(const struct remote_store *s,
     return result;
 }
 
-static enum remote_result set_store_garbled(const struct remote_store *s, struct glint_error *error)
+static enum remote_result set_store_garbled_error(const struct remote_store *s,
+                                                  struct glint_error *error)
 {
     error_set(error, GLINT_E_INPUT_URL, "is this an endpoint of S3?",
               "%s: the response makes no sense", s->name);
@@ -223,8 +225,9 @@ static enum remote_result check_store_response(const struct remote_store *s,
         out->status = 404;
         return REMOTE_OK;
     }
-    if (!fine || out->reply.kind == S3_ERROR) return set_store_refused(s, t, &out->reply, error);
-    return out->reply.kind == call->wanted ? REMOTE_OK : set_store_garbled(s, error);
+    if (!fine || out->reply.kind == S3_ERROR)
+        return set_store_refused_error(s, t, &out->reply, error);
+    return out->reply.kind == call->wanted ? REMOTE_OK : set_store_garbled_error(s, error);
 }
 
 /* Appends the response's body to `body`. */

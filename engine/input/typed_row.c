@@ -37,7 +37,7 @@ static uint32_t fixed_size_of_value(const struct arrow_field *f)
 
 /* Reads the type of a column; values of one that is not known are texts. Returns false when out of
  * memory. */
-static bool read_type_or_text(const char *type, struct arena *arena, struct arrow_field *out)
+static bool parse_type_or_use_text(const char *type, struct arena *arena, struct arrow_field *out)
 {
     struct ArrowSchema schema;
     const char *problem = arrow_type_read("", type, NULL, arena, &schema);
@@ -59,7 +59,7 @@ static const struct typed_form *read_form(struct glint_slice types, struct arena
     const char *type = (const char *)types.data;
     *f = (struct typed_form){.count = (uint32_t)count};
     for (uint32_t i = 0; i < count; i++, type += strlen(type) + 1) {
-        if (!read_type_or_text(type, arena, &fields[i])) return NULL;
+        if (!parse_type_or_use_text(type, arena, &fields[i])) return NULL;
         f->columns[i] = (struct typed_column){
             .field = &fields[i], .size = fixed_size_of_value(&fields[i]), .at = at};
         assert(f->columns[i].size <= TYPED_VALUE_BYTES_MAX);

@@ -241,7 +241,7 @@ static void log_descriptor_shortage(struct listener *g, const char *what, int co
 }
 
 /* Repeated, so that the warning is in any recent part of the log. */
-static void plaintext_warning(uv_timer_t *timer)
+static void log_plaintext_warning(uv_timer_t *timer)
 {
     const struct listener *g = timer->data;
     log_line(LOG_WARN, NULL,
@@ -397,8 +397,8 @@ static struct listener *open_port(struct net *net, const char *host, uint16_t po
     if (r == 0) r = resume_listening(g);
     if (r == 0) r = read_bound_port(g);
     if (r == 0 && net->tls == NULL) {
-        plaintext_warning(&g->plaintext_warning);
-        uv_timer_start(&g->plaintext_warning, plaintext_warning, LISTENER_WARN_MS,
+        log_plaintext_warning(&g->plaintext_warning);
+        uv_timer_start(&g->plaintext_warning, log_plaintext_warning, LISTENER_WARN_MS,
                        LISTENER_WARN_MS);
     }
     if (r == 0) return g;

@@ -30,7 +30,7 @@ static int set_secret_error(struct glint_error *error, const char *path, const c
 
 /* Parses 64 hex digits. Rejects a secret of one repeated digit, which is a placeholder or
  * a mistake. */
-static bool parse_hex(const uint8_t *text, uint64_t size, struct secret *out)
+static bool parse_secret_hex(const uint8_t *text, uint64_t size, struct secret *out)
 {
     bool varied = false;
     if (size != HEX_BYTES) return false;
@@ -56,7 +56,8 @@ static const char *parse_secret_line(const uint8_t *text, uint64_t size, struct 
         text += word;
         size -= word;
     }
-    if (!parse_hex(text, size, &out->list[out->count])) return "not 64 varied hexadecimal digits";
+    if (!parse_secret_hex(text, size, &out->list[out->count]))
+        return "not 64 varied hexadecimal digits";
     out->kind = kind;
     out->count++;
     return NULL;

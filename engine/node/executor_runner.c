@@ -232,7 +232,7 @@ static void start_kill_deadline(struct executor_runner *w, uint64_t kill_ms)
     deadline_start(&w->deadline, kill_ms);
 }
 
-static void on_start_deadline(void *arg)
+static void on_stop_deadline(void *arg)
 {
     struct executor_runner *w = arg;
     struct log_ids ids;
@@ -409,7 +409,7 @@ int executor_runner_start(struct daemon *d, struct daemon_session *v, struct gli
     w->oom_kills_before = oom_kill_count(d->env);
     uv_pipe_init(&d->loop, &w->pipe, 0); /* cannot fail: opens no descriptor */
     w->pipe.data = w;
-    deadline_init(&w->deadline, &d->loop, on_start_deadline, w);
+    deadline_init(&w->deadline, &d->loop, on_stop_deadline, w);
     w->handles = 2;
     w->next = d->runners;
     d->runners = w;

@@ -100,7 +100,7 @@ int rdd_check_usable(const struct glint_rdd *rdd, const char *call)
 
 /* ---- RDDs */
 
-static struct glint_rdd *take_oldest_freed(struct glint *g)
+static struct glint_rdd *reuse_oldest_freed_rdd(struct glint *g)
 {
     struct glint_rdd *rdd = g->freed;
     assert(rdd != NULL && g->freed_count > 0);
@@ -113,7 +113,7 @@ static struct glint_rdd *take_oldest_freed(struct glint *g)
 struct glint_rdd *rdd_add(struct glint *g)
 {
     struct glint_rdd *rdd =
-        g->freed_count > FREED_KEPT ? take_oldest_freed(g) : alloc_plan_item(g, sizeof *rdd);
+        g->freed_count > FREED_KEPT ? reuse_oldest_freed_rdd(g) : alloc_plan_item(g, sizeof *rdd);
     if (rdd == NULL) return NULL;
     rdd->g = g;
     rdd->id = g->next_rdd++;

@@ -59,7 +59,7 @@ static bool begin_named_argument(struct glint_args *args, const char *name)
     return true;
 }
 
-static void args_too_large(struct glint_args *args)
+static void set_args_too_large_error(struct glint_args *args)
 {
     error_set(&args->g->error, GLINT_E_PLAN_LIMIT, "broadcast large values",
               "the arguments of a function exceed %u bytes", (unsigned)ARGS_BYTES_MAX);
@@ -68,7 +68,7 @@ static void args_too_large(struct glint_args *args)
 static void check_arguments_size(struct glint_args *args)
 {
     if (args->pairs.failed) error_no_memory(&args->g->error);
-    if (args->pairs.out.size > ARGS_BYTES_MAX) args_too_large(args);
+    if (args->pairs.out.size > ARGS_BYTES_MAX) set_args_too_large_error(args);
 }
 
 void glint_args_i64(struct glint_args *args, const char *name, int64_t value)
@@ -87,7 +87,7 @@ void glint_args_f64(struct glint_args *args, const char *name, double value)
 
 void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size)
 {
-    if (args != NULL && size > ARGS_BYTES_MAX) args_too_large(args);
+    if (args != NULL && size > ARGS_BYTES_MAX) set_args_too_large_error(args);
     if (!begin_named_argument(args, name)) return;
     pack_bytes(&args->pairs, (struct glint_slice){data, size});
     check_arguments_size(args);
@@ -164,7 +164,7 @@ struct glint_slice args_encode(struct glint *g, struct glint_rdd *rdd,
 /* ---- Executor side. Each lookup parses the map again, which is fast enough because only `open`
  * looks arguments up. */
 
-static int set_argument_missing(struct glint_task *task, const char *name, const char *wanted)
+static int set_argument_missing_error(struct glint_task *task, const char *name, const char *wanted)
 {
     return error_set(&task->error, GLINT_E_PLAN_ARGUMENT, NULL,
                      "argument \"%s\" (%s) is missing or has another type", name, wanted);
@@ -188,7 +188,7 @@ int glint_arg_i64(struct glint_task *task, const char *name, int64_t *out)
 {
     struct unpacker u = find_argument(task->args, name);
     int64_t value = unpack_i64(&u);
-    if (u.failed) return set_argument_missing(task, name, "an integer");
+    if (u.failed) return set_argument_missing_error(task, name, "an integer");
     *out = value;
     return 0;
 }
@@ -197,7 +197,7 @@ int glint_arg_f64(struct glint_task *task, const char *name, double *out)
 {
     struct unpacker u = find_argument(task->args, name);
     double value = unpack_f64(&u);
-    if (u.failed) return set_argument_missing(task, name, "a double");
+    if (u.failed) return set_argument_missing_error(task, name, "a double");
     *out = value;
     return 0;
 }
@@ -207,7 +207,7 @@ int glint_arg_slice(struct glint_task *task, const char *name, struct glint_slic
 {
     struct unpacker u = find_argument(task->args, name);
     struct glint_slice value = unpack_bytes(&u);
-    if (u.failed) return set_argument_missing(task, name, "bytes");
+    if (u.failed) return set_argument_missing_error(task, name, "bytes");
     uint8_t *copy = task_alloc(task, value.size + 1);
     if (copy == NULL) return task->error.code;
     memcpy(copy, value.data, value.size);
@@ -220,10 +220,11 @@ int arg_broadcast_find(struct glint_task *task, const char *name, uint64_t *out_
 {
     struct unpacker u = find_argument(task->args, name), broadcast = unpack_array(&u);
     *out_id = unpack_u64(&broadcast, UINT64_MAX);
-    if (!unpack_is_complete(&broadcast)) return set_argument_missing(task, name, "a broadcast");
+    if (!unpack_is_complete(&broadcast))
+        return set_argument_missing_error(task, name, "a broadcast");
     return task->broadcast(task->broadcast_arg, *out_id, out) == 0
                ? 0
-               : set_argument_missing(task, name, "a broadcast that was sent");
+               : set_argument_missing_error(task, name, "a broadcast that was sent");
 }
 
 int glint_arg_broadcast(struct glint_task *task, const char *name, struct glint_slice *out)

@@ -19,8 +19,8 @@ static void task_set_failed_source(struct glint_task *task, const struct run_sou
 
 /* Sets the task's error to SHUFFLE_CORRUPT, with the source's name and `what`, and
  * task->failed_source. Returns the code. */
-static int run_set_corrupt(struct glint_task *task, const struct run_source *source,
-                           const char *what)
+static int run_set_corrupt_error(struct glint_task *task, const struct run_source *source,
+                                 const char *what)
 {
     task_set_failed_source(task, source);
     return error_set(&task->error, GLINT_E_SHUFFLE_CORRUPT, "check the disk under --work-dir",
@@ -45,7 +45,7 @@ static int run_file_read(const struct run_source *source, struct glint_task *tas
         return error_set_system(&task->error, GLINT_E_SPILL_IO, (int)n, file < 0 ? "open" : "read",
                                 run->path);
     }
-    if ((uint64_t)n < size) return run_set_corrupt(task, source, "the file ends early");
+    if ((uint64_t)n < size) return run_set_corrupt_error(task, source, "the file ends early");
     return 0;
 }
 
@@ -119,9 +119,9 @@ static void run_compact_index(struct run *run)
 
 #define LZ4_RATIO_MAX 255u
 
-static int set_reader_corrupt(struct run_reader *r, const char *what)
+static int set_reader_corrupt_error(struct run_reader *r, const char *what)
 {
-    return run_set_corrupt(r->task, r->source, what);
+    return run_set_corrupt_error(r->task, r->source, what);
 }
 
 int run_reader_open(struct run_reader *r, struct glint_task *task, struct run_slice slice)
@@ -137,12 +137,12 @@ int run_reader_open(struct run_reader *r, struct glint_task *task, struct run_sl
     r->at = r->limit = NULL;
     r->ahead_begin = r->ahead.size = 0;
     if (p.records == 0)
-        return p.bytes == 0 && p.raw == 0 ? 0 : set_reader_corrupt(r, "invalid index");
+        return p.bytes == 0 && p.raw == 0 ? 0 : set_reader_corrupt_error(r, "invalid index");
     /* A record has at least two bytes, and lz4 compresses at most 255 times: this bounds what a
      * wrong index can make the reader allocate. */
     bool inside = p.offset <= slice.source->bytes && p.bytes <= slice.source->bytes - p.offset;
     bool sane = p.raw / 2 >= p.records && p.raw / LZ4_RATIO_MAX <= p.bytes;
-    return inside && sane ? 0 : set_reader_corrupt(r, "invalid index");
+    return inside && sane ? 0 : set_reader_corrupt_error(r, "invalid index");
 }
 
 /* Sets *out to the bytes [stored_at, stored_at + size) of the part. Reads ahead up to one whole
@@ -185,7 +185,7 @@ static int decompress_block(struct run_reader *r, const uint8_t *payload, struct
     int n =
         LZ4_decompress_safe((const char *)payload, (char *)r->raw.data, (int)b.stored, (int)b.raw);
     if (n < 0 || (uint32_t)n != b.raw)
-        return set_reader_corrupt(r, "a block cannot be decompressed");
+        return set_reader_corrupt_error(r, "a block cannot be decompressed");
     r->at = r->raw.data;
     r->limit = r->raw.data + b.raw;
     return 0;
@@ -195,18 +195,18 @@ static int read_run_block(struct run_reader *r)
 {
     const uint8_t *block = NULL;
     uint64_t left = r->part.bytes - r->stored_at;
-    if (left <= RUN_BLOCK_HEADER_BYTES) return set_reader_corrupt(r, "the blocks end early");
+    if (left <= RUN_BLOCK_HEADER_BYTES) return set_reader_corrupt_error(r, "the blocks end early");
     int e = read_stored_bytes(r, RUN_BLOCK_HEADER_BYTES, &block);
     if (e < 0) return e;
     /* Check the sizes before they are used; the checksum covers them, but needs the payload. */
     struct run_block b = run_block_decode_sizes(block);
     if (b.raw == 0 || b.raw > RUN_BLOCK_BYTES || b.raw > r->part.raw - r->raw_at || b.stored == 0 ||
         b.stored > b.raw || b.stored > left - RUN_BLOCK_HEADER_BYTES)
-        return set_reader_corrupt(r, "a block has an invalid size");
+        return set_reader_corrupt_error(r, "a block has an invalid size");
     e = read_stored_bytes(r, RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored, &block);
     if (e < 0) return e;
     if (!run_block_is_intact(block, b.stored, r->stored_at))
-        return set_reader_corrupt(r, "a block does not match its checksum");
+        return set_reader_corrupt_error(r, "a block does not match its checksum");
     e = decompress_block(r, block + RUN_BLOCK_HEADER_BYTES, b);
     if (e < 0) return e;
     r->stored_at += RUN_BLOCK_HEADER_BYTES + (uint64_t)b.stored;
@@ -275,7 +275,7 @@ static int read_varint(struct run_reader *r, uint64_t *out)
     } while (bytes[n++] >= 0x80 && n < sizeof bytes);
     return codec_get_varint(bytes, bytes + n, out) == n
                ? 0
-               : set_reader_corrupt(r, "a record is malformed");
+               : set_reader_corrupt_error(r, "a record is malformed");
 }
 
 /* The fast path needs no bounds checks; sizes below 128 are one byte each. */
@@ -291,7 +291,7 @@ static int read_record_sizes(struct run_reader *r, uint64_t *key_size, uint64_t 
         unsigned a = codec_get_varint(r->at, r->limit, key_size);
         unsigned b = a > 0 ? codec_get_varint(r->at + a, r->limit, value_size) : 0;
         r->at += a + b;
-        return b > 0 ? 0 : set_reader_corrupt(r, "a record is malformed");
+        return b > 0 ? 0 : set_reader_corrupt_error(r, "a record is malformed");
     }
     int e = read_varint(r, key_size);
     return e < 0 ? e : read_varint(r, value_size);
@@ -317,7 +317,7 @@ int run_reader_next(struct run_reader *r)
     if (r->records_left == 0) {
         /* Bytes left over mean that the index or the blocks are wrong: records may be missing. */
         bool whole = r->at == r->limit && r->stored_at == r->part.bytes && r->raw_at == r->part.raw;
-        return whole ? 0 : set_reader_corrupt(r, "it contains more than its index says");
+        return whole ? 0 : set_reader_corrupt_error(r, "it contains more than its index says");
     }
     uint64_t key_size, value_size;
     int e = read_record_sizes(r, &key_size, &value_size);
@@ -325,7 +325,7 @@ int run_reader_next(struct run_reader *r)
     uint64_t in_block = (uint64_t)(r->limit - r->at);
     uint64_t left = in_block + (r->part.raw - r->raw_at);
     if (key_size > KEY_BYTES_MAX || value_size > VALUE_BYTES_MAX || key_size + value_size > left)
-        return set_reader_corrupt(r, "a record is larger than its partition");
+        return set_reader_corrupt_error(r, "a record is larger than its partition");
     r->records_left--;
     r->value_size = r->value_left = value_size;
     if (key_size + value_size <= in_block) {
@@ -543,8 +543,8 @@ static int begin_run_partition(struct run_writer *w, uint32_t partition)
     return 0;
 }
 
-int run_set_record_too_large(struct glint_task *task, struct glint_slice key,
-                             struct glint_slice value)
+int run_set_record_too_large_error(struct glint_task *task, struct glint_slice key,
+                                   struct glint_slice value)
 {
     assert(!run_record_fits(key, value));
     return error_set(
@@ -559,7 +559,7 @@ int run_writer_add(struct run_writer *w, uint32_t partition, struct glint_slice 
 {
     int r = partition != w->partition ? begin_run_partition(w, partition) : 0;
     if (r < 0) return r;
-    if (!run_record_fits(key, value)) return run_set_record_too_large(w->task, key, value);
+    if (!run_record_fits(key, value)) return run_set_record_too_large_error(w->task, key, value);
     w->parts[partition].records++;
     w->records++;
     /* Records that fit into the current block take this fast path, others span blocks. */

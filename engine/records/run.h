@@ -97,8 +97,8 @@ static inline bool run_record_fits(struct glint_slice key, struct glint_slice va
     return key.size <= KEY_BYTES_MAX && value.size <= VALUE_BYTES_MAX;
 }
 /* Sets the task's error to VALUE_LIMIT and returns it. */
-int run_set_record_too_large(struct glint_task *task, struct glint_slice key,
-                             struct glint_slice value);
+int run_set_record_too_large_error(struct glint_task *task, struct glint_slice key,
+                                   struct glint_slice value);
 
 /* Writes one run. Zeros are a writer that was not initialized. Task's thread. */
 struct run_writer {

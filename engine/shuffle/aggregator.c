@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-static bool is_number_reducer(enum glint_type type)
+static bool is_i64_or_f64(enum glint_type type)
 {
     return type == GLINT_I64 || type == GLINT_F64;
 }
@@ -63,7 +63,7 @@ int aggregator_init(struct aggregator *f, struct glint_task *task, const struct 
     assert(spec->dependency.combine > COMBINE_FOLD || spec->acc == spec->value);
     /* Only REDUCE may cut values: its chunks are values of the same form, without a zero. */
     if (spec->dependency.combine == COMBINE_REDUCE) f->chunk_bytes_max = spec->fn->chunk_bytes_max;
-    assert(f->chunk_bytes_max == 0 || !is_number_reducer(spec->acc));
+    assert(f->chunk_bytes_max == 0 || !is_i64_or_f64(spec->acc));
     if (has_zero && !codec_decode(spec->acc, spec->dependency.zero, &f->zero))
         return set_corrupt_value_error(f);
     return init_struct_types(f, has_zero);
@@ -85,7 +85,7 @@ static int overwrite_accumulator(const struct aggregator *f, struct glint_acc *a
                                  const union glint_value *value)
 {
     if (f->spec->acc == GLINT_NONE) return 0;
-    if (!is_number_reducer(f->spec->acc))
+    if (!is_i64_or_f64(f->spec->acc))
         return glint_acc_set(f->task, acc, value->bytes.data, value->bytes.size);
     acc->value = *value;
     return 0;
@@ -141,7 +141,7 @@ int aggregator_init_value(const struct aggregator *f, struct glint_acc *acc,
     }
     assert(spec->dependency.combine == COMBINE_CREATE);
     /* create gets an empty accumulator: `acc` may have been used for another key. */
-    if (is_number_reducer(spec->acc))
+    if (is_i64_or_f64(spec->acc))
         acc->value.i64 = 0;
     else
         acc->value.bytes.size = 0;
@@ -203,7 +203,7 @@ int combiner_add_from_merge(struct combiner *c, struct merge *m, bool raw)
     /* Only a value that needs no call of the function and that merge_value assembled in the merge's
      * scratch buffer (it spans blocks) can be taken over; others point into a reader's block. */
     const bool as_it_is = !c->started && (!raw || aggregator_values_are_accumulators(spec)) &&
-                          !is_number_reducer(spec->acc);
+                          !is_i64_or_f64(spec->acc);
     if (!as_it_is || value.size <= ACC_LARGE_BYTES || value.data != m->scratch.data)
         return combiner_add_value(c, value, raw);
     c->started = true;

@@ -29,7 +29,7 @@ bool record_buffer_reserve(struct record_buffer *b, uint64_t records, uint64_t r
 int record_buffer_add(struct record_buffer *b, struct glint_task *task, uint32_t partition,
                       struct glint_slice key, struct glint_slice value)
 {
-    if (!run_record_fits(key, value)) return run_set_record_too_large(task, key, value);
+    if (!run_record_fits(key, value)) return run_set_record_too_large_error(task, key, value);
     const struct record_header head = {(uint32_t)key.size, (uint32_t)value.size};
     const uint64_t size = record_buffer_record_bytes(key.size, value.size);
     if (!buffer_reserve(&b->records, size) ||

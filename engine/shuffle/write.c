@@ -56,7 +56,7 @@ static inline int partition_blocks_add(struct partition_blocks *b, struct glint_
     struct partition_tail *t = &b->tails[partition];
     const uint64_t bytes = RUN_RECORD_HEADER_MAX + key.size + value.size;
     if ((uint64_t)(t->end - t->at) < bytes) {
-        if (!run_record_fits(key, value)) return run_set_record_too_large(task, key, value);
+        if (!run_record_fits(key, value)) return run_set_record_too_large_error(task, key, value);
         if (!partition_blocks_extend(b, partition, bytes)) return error_no_memory(&task->error);
     }
     uint8_t *at = t->at;

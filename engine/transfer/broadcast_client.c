@@ -199,7 +199,7 @@ static void fail_broadcast_and_waiters(struct broadcast *broadcast, const struct
     pthread_mutex_unlock(&v->lock);
 }
 
-static void ask_peer_for_block(struct broadcast *broadcast, struct block_request *t)
+static void request_blocks_from_driver(struct broadcast *broadcast, struct block_request *t)
 {
     t->id = broadcast->id;
     bool ended = broadcast->complete || broadcast->error.code != GLINT_OK;
@@ -247,7 +247,7 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
     pthread_cond_broadcast(&v->changed);
     pthread_mutex_unlock(&v->lock);
     struct block_request t = {.id = id};
-    if (!broadcast->complete) ask_peer_for_block(broadcast, &t);
+    if (!broadcast->complete) request_blocks_from_driver(broadcast, &t);
     return 0;
 }
 
@@ -255,7 +255,7 @@ void broadcast_client_ask(struct broadcast_client *v)
 {
     for (struct broadcast *b = v->first; b != NULL; b = b->next) {
         struct block_request t = {.id = b->id};
-        if (!b->complete) ask_peer_for_block(b, &t);
+        if (!b->complete) request_blocks_from_driver(b, &t);
     }
 }
 
@@ -296,7 +296,7 @@ static void on_broadcast_block_received(struct broadcast *broadcast, uint32_t bl
     if (broadcast->complete) pthread_cond_broadcast(&v->changed);
     pthread_mutex_unlock(&v->lock);
     struct block_request t = {.received_count = 1, .received = {block}};
-    ask_peer_for_block(broadcast, &t);
+    request_blocks_from_driver(broadcast, &t);
 }
 
 static void on_broadcast_block_failed(struct broadcast *broadcast, uint32_t block,
@@ -307,7 +307,7 @@ static void on_broadcast_block_failed(struct broadcast *broadcast, uint32_t bloc
     b->state = BLOCK_MISSING;
     if (++b->failures >= BLOCK_TRIES_MAX) fail_broadcast_and_waiters(broadcast, why);
     struct block_request t = {.failed_count = 1, .failed = {block}};
-    ask_peer_for_block(broadcast, &t);
+    request_blocks_from_driver(broadcast, &t);
 }
 
 static void on_broadcast_block(struct fetch_request *fetch)

@@ -22,7 +22,7 @@ static void put_milliseconds(struct json *out, const char *name, double ms)
 static void put_event_field(struct json *out, const char *name, const json_t *event,
                             const char *field)
 {
-    job_put_value(out, name, json_object_get(event, field));
+    job_put_json_value(out, name, json_object_get(event, field));
 }
 
 /* ---- Jobs */
@@ -92,7 +92,7 @@ static void put_job_details(struct json *out, const struct job_model *m, const s
     json_u64(out, "numLostExecutors", m->lost_executors);
     put_job_counters(out, m);
     json_begin(out, "accumulators", '{');
-    json_object_foreach(m->accumulators, name, value) job_put_value(out, name, value);
+    json_object_foreach(m->accumulators, name, value) job_put_json_value(out, name, value);
     json_end(out, '}');
     put_event_texts(out, "outputs", m, "output", "path");
     put_event_texts(out, "notes", m, "note", "text");
@@ -268,8 +268,9 @@ static void put_environment(struct json *out, const struct job_model *m)
     {
         json_begin(out, NULL, '{');
         json_cstring(out, "name", name);
-        job_put_value(out, "value", value);
-        job_put_value(out, "origin", json_object_get(json_object_get(m->job, "origins"), name));
+        job_put_json_value(out, "value", value);
+        job_put_json_value(out, "origin",
+                           json_object_get(json_object_get(m->job, "origins"), name));
         json_end(out, '}');
     }
     json_end(out, ']');
@@ -409,7 +410,8 @@ static void put_stage_object(struct json *out, const struct job_model *m, const 
     json_begin(out, "details", '[');
     size_t k;
     json_t *o;
-    json_array_foreach(json_object_get(s->start, "operators"), k, o) job_put_value(out, NULL, o);
+    json_array_foreach(json_object_get(s->start, "operators"), k, o)
+        job_put_json_value(out, NULL, o);
     json_end(out, ']');
     put_event_field(out, "numOperators", s->start, "operator_count");
     put_task_metric_value(out, "shuffleFetchWaitTime", METRIC_FETCH_WAIT_US,
@@ -435,7 +437,7 @@ static void put_executors(struct json *out, const struct job_model *m)
 
 static void put_task_failures(struct json *out, const struct job_model *m)
 {
-    job_put_value(out, NULL, m->failures);
+    job_put_json_value(out, NULL, m->failures);
 }
 
 /* An object with the event's fields, under other names. */

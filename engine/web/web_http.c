@@ -79,8 +79,9 @@ static uint64_t now_ns(const struct web_http *h)
 }
 
 /* MHD_OPTION_NOTIFY_CONNECTION; `http` is a struct web_http. */
-static void web_connections_on_change(void *http, struct MHD_Connection *connection, void **context,
-                                      enum MHD_ConnectionNotificationCode change)
+static void web_connections_on_opened_or_closed(void *http, struct MHD_Connection *connection,
+                                                void **context,
+                                                enum MHD_ConnectionNotificationCode change)
 {
     struct web_http *c = http;
     if (change == MHD_CONNECTION_NOTIFY_STARTED) {
@@ -111,8 +112,9 @@ static struct web_connection *find_connection(const struct web_http *c,
 static void free_upload(struct web_http *h, void **request);
 
 /* MHD_OPTION_NOTIFY_COMPLETED: the answer was sent, and the next request may come. */
-static void web_connections_on_answered(void *http, struct MHD_Connection *connection,
-                                        void **request, enum MHD_RequestTerminationCode code)
+static void web_connections_on_request_completed(void *http, struct MHD_Connection *connection,
+                                                 void **request,
+                                                 enum MHD_RequestTerminationCode code)
 {
     struct web_http *c = http;
     struct web_connection *found = find_connection(c, connection);
@@ -383,8 +385,9 @@ static int start_daemon(struct web_http *h, const struct sockaddr *address)
         MHD_OPTION_CONNECTION_LIMIT, WEB_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
         WEB_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)WEB_REQUEST_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_PER_IP_CONNECTION_LIMIT, WEB_PER_ADDRESS_MAX,
-        MHD_OPTION_NOTIFY_CONNECTION, web_connections_on_change, h, MHD_OPTION_NOTIFY_COMPLETED,
-        web_connections_on_answered, h, MHD_OPTION_ARRAY, tls ? files : files + 3, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, web_connections_on_opened_or_closed, h,
+        MHD_OPTION_NOTIFY_COMPLETED, web_connections_on_request_completed, h, MHD_OPTION_ARRAY,
+        tls ? files : files + 3, MHD_OPTION_END);
     if (h->daemon != NULL) return 0;
     return errno != 0 ? errno : EIO;
 }

@@ -93,8 +93,8 @@ void bloom_hash_rows_to_indexes_wide(const struct bloom_set *set, const struct b
     for (uint32_t i = 0; i < rows->rows; i++) {
         struct bloom_filter filter = bloom_set_filter(set, rows->filter[i]);
         uint64_t indexes[BLOOM_K_MAX];
-        bloom_indexes(&filter.params, rows->base + rows->start[i], rows->end[i] - rows->start[i],
-                      indexes);
+        bloom_compute_indexes(&filter.params, rows->base + rows->start[i],
+                              rows->end[i] - rows->start[i], indexes);
         const uint32_t k = filter.params.k;
         for (uint32_t j = 0; j < set->k; j++)
             out_indexes[(uint64_t)i * set->k + j] = indexes[j < k ? j : 0];

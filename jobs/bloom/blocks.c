@@ -79,4 +79,5 @@ BLOCKS_FN bool blocks_test(enum bloom_layout layout, const uint8_t *block, uint3
 
 #include "jobs/bloom/blocks.h"
 
-const struct bloom_kernel bloom_blocks_scalar = {.add = blocks_add, .contains = blocks_contains};
+const struct bloom_kernel bloom_blocks_scalar = {.add = blocks_add,
+                                                 .contains = blocks_contains_rows};

@@ -110,8 +110,8 @@ BLOCKS_FN void blocks_contains_with_layout(enum bloom_layout layout, const struc
     }
 }
 
-BLOCKS_KERNEL void blocks_contains(const struct bloom_set *set, const struct bloom_rows *rows,
-                                   uint8_t *out_hit)
+BLOCKS_KERNEL void blocks_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                                        uint8_t *out_hit)
 {
     if (set->layout == BLOOM_SPLIT_BLOCK) {
         blocks_contains_with_layout(BLOOM_SPLIT_BLOCK, set, rows, out_hit);

@@ -273,8 +273,8 @@ enum bloom_result bloom_counting_to_classic(const struct bloom_filter *counting,
                                             struct bloom_filter *out);
 
 /* Writes the k indexes of `id`, in order, including duplicates. */
-void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
-                   uint64_t out_indexes[BLOOM_K_MAX]);
+void bloom_compute_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                           uint64_t out_indexes[BLOOM_K_MAX]);
 
 /* Combines `from` into `into` by OR, or adds the counters; they must be alike. n stays that of
  * `into`. */

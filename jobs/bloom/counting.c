@@ -71,7 +71,7 @@ bool counting_remove(uint8_t *bits, const uint64_t *indexes, uint32_t k)
 enum bloom_result bloom_counting_to_classic(const struct bloom_filter *counting,
                                             struct bloom_filter *out)
 {
-    const struct bloom_params params = counting_classic(&counting->params);
+    const struct bloom_params params = counting_classic_params(&counting->params);
     const enum bloom_result result = bloom_init(out, &params);
     for (uint64_t i = 0; result == BLOOM_OK && i < params.m; i++)
         out->bits[i / 8] |= (uint8_t)((counting_get(counting->bits, i) > 0) << i % 8);
@@ -94,8 +94,8 @@ static void hash_counted_rows(const struct bloom_set *set, const struct bloom_ro
     for (uint32_t r = 0; r < count; r++) {
         const uint32_t row = first + r;
         const struct bloom_filter filter = bloom_set_filter(set, rows->filter[row]);
-        bloom_indexes(&filter.params, rows->base + rows->start[row],
-                      rows->end[row] - rows->start[row], out->index[r]);
+        bloom_compute_indexes(&filter.params, rows->base + rows->start[row],
+                              rows->end[row] - rows->start[row], out->index[r]);
         out->k[r] = filter.params.k;
         out->bits[r] = filter.bits;
         for (uint32_t i = 0; !set->table->small && i < filter.params.k; i++)
@@ -139,8 +139,8 @@ static void index_counted_rows(const struct bloom_set *set, const struct bloom_r
     uint64_t indexes[BLOOM_K_MAX];
     for (uint32_t row = 0; row < rows->rows; row++) {
         const struct bloom_filter filter = bloom_set_filter(set, rows->filter[row]);
-        bloom_indexes(&filter.params, rows->base + rows->start[row],
-                      rows->end[row] - rows->start[row], indexes);
+        bloom_compute_indexes(&filter.params, rows->base + rows->start[row],
+                              rows->end[row] - rows->start[row], indexes);
         for (uint32_t i = 0; i < set->k; i++)
             out_indexes[(uint64_t)row * set->k + i] =
                 (uint32_t)indexes[i < filter.params.k ? i : 0];

@@ -11,7 +11,7 @@
 enum { COUNTING_BITS = 4, COUNTING_MAX = 15 };
 
 /* The parameters of the classic filter with a bit for each counter. */
-static inline struct bloom_params counting_classic(const struct bloom_params *params)
+static inline struct bloom_params counting_classic_params(const struct bloom_params *params)
 {
     struct bloom_params classic = *params;
     assert(params->layout == BLOOM_COUNTING);

@@ -255,8 +255,8 @@ static inline void prefetch_first_level(const struct exact_shard *s, uint64_t ha
         __builtin_prefetch(at + line);
 }
 
-static void exact_contains(const struct bloom_set *set, const struct bloom_rows *rows,
-                           uint8_t *out_hit)
+static void exact_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                                uint8_t *out_hit)
 {
     struct exact_shard shard[BLOOM_GROUP];
     uint64_t hash[BLOOM_GROUP];
@@ -276,4 +276,4 @@ static void exact_contains(const struct bloom_set *set, const struct bloom_rows 
     }
 }
 
-const struct bloom_kernel bloom_kernel_exact = {.contains = exact_contains};
+const struct bloom_kernel bloom_kernel_exact = {.contains = exact_contains_rows};

@@ -45,7 +45,7 @@ void bloom_add(struct bloom_filter *filter, const void *id, uint64_t size)
         return;
     }
     uint64_t indexes[BLOOM_K_MAX];
-    bloom_indexes(&filter->params, id, size, indexes);
+    bloom_compute_indexes(&filter->params, id, size, indexes);
     const bool counting = filter->params.layout == BLOOM_COUNTING;
     for (uint32_t i = 0; i < filter->params.k; i++) {
         assert(indexes[i] < filter->params.m);
@@ -66,7 +66,7 @@ bool bloom_contains(const struct bloom_filter *filter, const void *id, uint64_t 
     if (layout == BLOOM_EXACT)
         return exact_contains_hash(filter->bits, block_hash(filter->params.scheme, id, size));
     uint64_t indexes[BLOOM_K_MAX];
-    bloom_indexes(&filter->params, id, size, indexes);
+    bloom_compute_indexes(&filter->params, id, size, indexes);
     for (uint32_t i = 0; i < filter->params.k; i++) {
         assert(indexes[i] < filter->params.m);
         if (layout == BLOOM_COUNTING ? counting_get(filter->bits, indexes[i]) == 0
@@ -80,7 +80,7 @@ enum bloom_result bloom_remove(struct bloom_filter *filter, const void *id, uint
 {
     uint64_t indexes[BLOOM_K_MAX];
     if (filter->params.layout != BLOOM_COUNTING) return BLOOM_ERR_REMOVE;
-    bloom_indexes(&filter->params, id, size, indexes);
+    bloom_compute_indexes(&filter->params, id, size, indexes);
     return counting_remove(filter->bits, indexes, filter->params.k) ? BLOOM_OK : BLOOM_ERR_ABSENT;
 }
 

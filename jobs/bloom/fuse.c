@@ -412,8 +412,8 @@ contains_rows_of_width(const struct bloom_set *set, const struct bloom_rows *row
     }
 }
 
-static void fuse_contains(const struct bloom_set *set, const struct bloom_rows *rows,
-                          uint8_t *out_hit)
+static void fuse_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                               uint8_t *out_hit)
 {
     if (set->layout == BLOOM_FUSE8)
         contains_rows_of_width(set, rows, out_hit, 1);
@@ -421,4 +421,4 @@ static void fuse_contains(const struct bloom_set *set, const struct bloom_rows *
         contains_rows_of_width(set, rows, out_hit, 2);
 }
 
-const struct bloom_kernel bloom_kernel_fuse = {.contains = fuse_contains};
+const struct bloom_kernel bloom_kernel_fuse = {.contains = fuse_contains_rows};

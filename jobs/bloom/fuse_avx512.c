@@ -95,8 +95,9 @@ FUSE_FN void hash_rows_avx512(const struct bloom_set *set, const struct bloom_ro
         out[r] = block_hash(set->scheme, rows->base + start[r], end[r] - start[r]);
 }
 
-FUSE_FN void hash_group(const struct bloom_set *set, const struct bloom_rows *rows, uint32_t first,
-                        uint32_t count, uint32_t width, struct probes *out)
+FUSE_FN void hash_group_to_probes(const struct bloom_set *set, const struct bloom_rows *rows,
+                                  uint32_t first, uint32_t count, uint32_t width,
+                                  struct probes *out)
 {
     uint64_t hash[BLOOM_GROUP], shard[BLOOM_GROUP];
     for (uint32_t r = 0; r < count; r += LANES)
@@ -127,8 +128,9 @@ FUSE_FN void contains_rows_of_width_avx512(const struct bloom_set *set,
     for (uint32_t t = 0; t < groups + delay; t++) {
         const uint32_t left = t < groups ? rows->rows - t * BLOOM_GROUP : 0;
         if (left > 0)
-            hash_group(set, rows, t * BLOOM_GROUP, left < BLOOM_GROUP ? left : BLOOM_GROUP, width,
-                       &ring[t % BLOOM_RING]);
+            hash_group_to_probes(set, rows, t * BLOOM_GROUP,
+                                 left < BLOOM_GROUP ? left : BLOOM_GROUP, width,
+                                 &ring[t % BLOOM_RING]);
         if (t < delay) continue;
         const struct probes *old = &ring[(t - delay) % BLOOM_RING];
         const uint32_t first = (t - delay) * BLOOM_GROUP;
@@ -139,8 +141,9 @@ FUSE_FN void contains_rows_of_width_avx512(const struct bloom_set *set,
     }
 }
 
-static __attribute__((target(AVX512))) void
-fuse_contains_avx512(const struct bloom_set *set, const struct bloom_rows *rows, uint8_t *out_hit)
+static __attribute__((target(AVX512))) void fuse_contains_rows_avx512(const struct bloom_set *set,
+                                                                      const struct bloom_rows *rows,
+                                                                      uint8_t *out_hit)
 {
     assert(bloom_is_fuse(set->layout));
     if (set->layout == BLOOM_FUSE8)
@@ -149,6 +152,6 @@ fuse_contains_avx512(const struct bloom_set *set, const struct bloom_rows *rows,
         contains_rows_of_width_avx512(set, rows, out_hit, 2);
 }
 
-const struct bloom_kernel bloom_kernel_fuse_avx512 = {.contains = fuse_contains_avx512};
+const struct bloom_kernel bloom_kernel_fuse_avx512 = {.contains = fuse_contains_rows_avx512};
 
 #endif

@@ -39,8 +39,8 @@ static void compute_hadoop_indexes(const uint8_t *id, uint64_t size, uint32_t m,
     }
 }
 
-void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uint64_t size,
-                          uint32_t *out_indexes)
+void bloom_compute_narrow_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                                  uint32_t *out_indexes)
 {
     assert(params->m > 0 && params->m <= INT32_MAX && params->k <= BLOOM_K_MAX);
     uint32_t m = (uint32_t)params->m, k = params->k;
@@ -58,8 +58,8 @@ void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uin
     for (uint32_t i = 0; i < k; i++) out_indexes[i] = (uint32_t)wide[i];
 }
 
-void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint64_t size,
-                        uint64_t *out_indexes)
+void bloom_compute_wide_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                                uint64_t *out_indexes)
 {
     assert(params->m > 0 && params->k <= BLOOM_K_MAX);
     if (params->scheme != BLOOM_WIDE) {
@@ -71,13 +71,13 @@ void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint6
     for (uint32_t i = 0; i < params->k; i++, at += step) out_indexes[i] = at % params->m;
 }
 
-void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t size,
-                   uint64_t out_indexes[BLOOM_K_MAX])
+void bloom_compute_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                           uint64_t out_indexes[BLOOM_K_MAX])
 {
     assert(!bloom_is_static(params->layout));
     if (params->layout == BLOOM_COUNTING) {
-        const struct bloom_params classic = counting_classic(params);
-        bloom_indexes(&classic, id, size, out_indexes);
+        const struct bloom_params classic = counting_classic_params(params);
+        bloom_compute_indexes(&classic, id, size, out_indexes);
         return;
     }
     if (bloom_has_blocks(params->layout)) {
@@ -85,10 +85,10 @@ void bloom_indexes(const struct bloom_params *params, const void *id, uint64_t s
         return;
     }
     if (params->scheme == BLOOM_WIDE || bloom_indexes_are_wide(params)) {
-        bloom_indexes_wide(params, id, size, out_indexes);
+        bloom_compute_wide_indexes(params, id, size, out_indexes);
         return;
     }
     uint32_t narrow[BLOOM_K_MAX];
-    bloom_indexes_narrow(params, id, size, narrow);
+    bloom_compute_narrow_indexes(params, id, size, narrow);
     for (uint32_t i = 0; i < params->k; i++) out_indexes[i] = narrow[i];
 }

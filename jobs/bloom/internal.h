@@ -65,11 +65,11 @@ enum bloom_result bloom_init_bits(struct bloom_filter *filter, const struct bloo
 /* ---- one id (index.c, strings.c) ---- */
 
 /* The k indexes under a classic scheme whose indexes have 32 bits. */
-void bloom_indexes_narrow(const struct bloom_params *params, const void *id, uint64_t size,
-                          uint32_t *out_indexes);
+void bloom_compute_narrow_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                                  uint32_t *out_indexes);
 /* The same for 64 bits. */
-void bloom_indexes_wide(const struct bloom_params *params, const void *id, uint64_t size,
-                        uint64_t *out_indexes);
+void bloom_compute_wide_indexes(const struct bloom_params *params, const void *id, uint64_t size,
+                                uint64_t *out_indexes);
 
 /* ---- the schemes of other systems' classes (formats.c) ---- */
 

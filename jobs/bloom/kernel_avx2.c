@@ -201,7 +201,7 @@ LANES_FN void vec_words(const uint8_t *base, const uint32_t *start, uint32_t off
 #include "jobs/bloom/lanes_all.h"
 
 const struct bloom_kernel bloom_kernel_avx2 = {.add = lanes_add,
-                                               .contains = lanes_contains,
+                                               .contains = lanes_contains_rows,
                                                .contains_all = lanes_contains_all,
                                                .indexes = lanes_indexes};
 

@@ -53,8 +53,8 @@ static void compute_row_indexes_any_scheme(const struct bloom_set *set,
 {
     struct bloom_filter filter = bloom_set_filter(set, rows->filter[row]);
     uint32_t indexes[BLOOM_K_MAX];
-    bloom_indexes_narrow(&filter.params, rows->base + rows->start[row],
-                         rows->end[row] - rows->start[row], indexes);
+    bloom_compute_narrow_indexes(&filter.params, rows->base + rows->start[row],
+                                 rows->end[row] - rows->start[row], indexes);
     const uint32_t k = filter.params.k;
     for (uint32_t i = 0; i < set->k; i++) out[i * stride] = indexes[i < k ? i : 0];
 }
@@ -106,8 +106,8 @@ static void hash_rows_wide(const struct bloom_set *set, const struct bloom_rows 
         uint32_t row = first + r;
         struct bloom_filter filter = bloom_set_filter(set, rows->filter[row]);
         uint64_t indexes[BLOOM_K_MAX];
-        bloom_indexes_wide(&filter.params, rows->base + rows->start[row],
-                           rows->end[row] - rows->start[row], indexes);
+        bloom_compute_wide_indexes(&filter.params, rows->base + rows->start[row],
+                                   rows->end[row] - rows->start[row], indexes);
         const uint32_t k = filter.params.k;
         for (uint32_t i = 0; i < set->k; i++) group->index.wide[i][r] = indexes[i < k ? i : 0];
     }
@@ -139,9 +139,9 @@ enum { BLOCK = 64 };
 
 /* One hash at a time for the rows that are still candidates. Other rows are removed without a
  * branch, which would be mispredicted once per row, so the loads of many rows overlap. */
-BLOOM_INLINE void contains_row_block(enum bloom_scheme scheme, const struct bloom_set *set,
-                                     const struct bloom_rows *rows, uint32_t first, uint32_t count,
-                                     uint8_t *out_hit)
+BLOOM_INLINE void scalar_contains_block(enum bloom_scheme scheme, const struct bloom_set *set,
+                                        const struct bloom_rows *rows, uint32_t first,
+                                        uint32_t count, uint8_t *out_hit)
 {
     struct murmur_id ids[BLOCK];
     uint8_t alive[BLOCK];
@@ -174,8 +174,8 @@ static void contains_any_scheme(const struct bloom_set *set, const struct bloom_
     }
 }
 
-static void scalar_contains(const struct bloom_set *set, const struct bloom_rows *rows,
-                            uint8_t *out_hit)
+static void scalar_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                                 uint8_t *out_hit)
 {
     if (set->scheme != BLOOM_SPARK && set->scheme != BLOOM_PLAIN && set->scheme != BLOOM_HADOOP) {
         contains_any_scheme(set, rows, out_hit);
@@ -185,14 +185,14 @@ static void scalar_contains(const struct bloom_set *set, const struct bloom_rows
     for (uint32_t first = 0; first < rows->rows; first += BLOCK) {
         uint32_t left = rows->rows - first, count = left < BLOCK ? left : BLOCK;
         if (set->scheme == BLOOM_SPARK) {
-            contains_row_block(BLOOM_SPARK, set, rows, first, count, out_hit);
+            scalar_contains_block(BLOOM_SPARK, set, rows, first, count, out_hit);
         } else if (set->scheme == BLOOM_PLAIN) {
-            contains_row_block(BLOOM_PLAIN, set, rows, first, count, out_hit);
+            scalar_contains_block(BLOOM_PLAIN, set, rows, first, count, out_hit);
         } else {
-            contains_row_block(BLOOM_HADOOP, set, rows, first, count, out_hit);
+            scalar_contains_block(BLOOM_HADOOP, set, rows, first, count, out_hit);
         }
     }
 }
 
 const struct bloom_kernel bloom_kernel_scalar = {
-    .add = scalar_add, .contains = scalar_contains, .indexes = scalar_indexes};
+    .add = scalar_add, .contains = scalar_contains_rows, .indexes = scalar_indexes};

@@ -441,9 +441,9 @@ LANES_FN void contains_ids_any_size(enum bloom_scheme scheme, const struct bloom
     }
 }
 
-LANES_FN void contains_row_block(enum bloom_scheme scheme, const struct bloom_set *set,
-                                 const struct bloom_rows *rows, uint32_t first, uint32_t end,
-                                 uint8_t *out_hit)
+LANES_FN void lanes_contains_block(enum bloom_scheme scheme, const struct bloom_set *set,
+                                   const struct bloom_rows *rows, uint32_t first, uint32_t end,
+                                   uint8_t *out_hit)
 {
     struct survivors alive;
     alive.count = 0;
@@ -477,13 +477,13 @@ LANES_FN void contains_by_scheme(enum bloom_scheme scheme, const struct bloom_se
     memset(out_hit, 0, rows->rows);
     for (uint32_t first = 0; first < rows->rows; first += BLOCK) {
         uint32_t left = rows->rows - first;
-        contains_row_block(scheme, set, rows, first, first + (left < BLOCK ? left : BLOCK),
-                           out_hit);
+        lanes_contains_block(scheme, set, rows, first, first + (left < BLOCK ? left : BLOCK),
+                             out_hit);
     }
 }
 
-LANES_KERNEL void lanes_contains(const struct bloom_set *set, const struct bloom_rows *rows,
-                                 uint8_t *out_hit)
+LANES_KERNEL void lanes_contains_rows(const struct bloom_set *set, const struct bloom_rows *rows,
+                                      uint8_t *out_hit)
 {
     switch (set->scheme) {
     case BLOOM_SPARK: contains_by_scheme(BLOOM_SPARK, set, rows, out_hit); return;

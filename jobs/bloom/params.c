@@ -232,7 +232,7 @@ static enum bloom_result check_block_params(const struct bloom_params *params)
 
 static enum bloom_result check_counting_params(const struct bloom_params *params)
 {
-    const struct bloom_params classic = counting_classic(params);
+    const struct bloom_params classic = counting_classic_params(params);
     if (params->m % COUNTING_BITS != 0) return BLOOM_ERR_BLOCKS;
     return params->m > BLOOM_M_MAX ? BLOOM_ERR_M : check_classic_params(&classic);
 }

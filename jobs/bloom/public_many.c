@@ -161,7 +161,7 @@ static struct id piece_id_outside_batch(const struct piece *piece,
     return (struct id){piece->base + piece->start[i], piece->end[i] - piece->start[i]};
 }
 
-static struct bloom_rows piece_batch_rows(const struct piece *piece)
+static struct bloom_rows bloom_rows_of_piece(const struct piece *piece)
 {
     static const uint16_t first_filter[PIECE_ROWS];
     return (struct bloom_rows){.base = piece->base,
@@ -211,7 +211,7 @@ static int add_ids_piece(glint_bloom *filter, struct bloom_adder *adder, struct 
     if (!piece_load_ids(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
     const uint32_t singly = piece->batch;
     if (ids->valid != NULL) piece_drop_null_ids(piece, ids, first);
-    const struct bloom_rows rows = piece_batch_rows(piece);
+    const struct bloom_rows rows = bloom_rows_of_piece(piece);
     bloom_adder_add_rows(adder, &rows);
     for (uint32_t i = singly; i < piece->count; i++) {
         if (!is_id_valid(ids, first + i)) continue;
@@ -245,7 +245,7 @@ static int contains_ids_of_piece(const glint_bloom *filter, const struct bloom_s
                                  uint64_t first, uint8_t *out_hit)
 {
     if (!piece_load_ids(piece, ids, first)) return GLINT_BLOOM_ERR_COLUMN;
-    const struct bloom_rows rows = piece_batch_rows(piece);
+    const struct bloom_rows rows = bloom_rows_of_piece(piece);
     bloom_set_contains_rows(set, &rows, out_hit);
     for (uint32_t i = piece->batch; i < piece->count; i++) {
         out_hit[i] = 0;

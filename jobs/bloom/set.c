@@ -56,7 +56,7 @@ static struct bloom_table *filter_table_create(uint32_t count, uint8_t **out_see
 }
 
 /* Fills the columns of block layouts. */
-static void filter_table_fill_blocks(struct bloom_set *set)
+static void filter_table_fill_block_columns(struct bloom_set *set)
 {
     struct bloom_table *table = set->table;
     for (uint32_t f = 0; f < set->count; f++) {
@@ -93,7 +93,7 @@ static void filter_table_fill(struct bloom_set *set, const struct bloom_params *
         table->shift[f] = log2_rounded_up(slot->m) - 1;
         table->word[f] = (uint32_t)(slot->offset / 4);
     }
-    if (bloom_has_blocks(set->layout)) filter_table_fill_blocks(set);
+    if (bloom_has_blocks(set->layout)) filter_table_fill_block_columns(set);
 }
 
 bool bloom_level_available(enum bloom_level level)

@@ -144,7 +144,7 @@ static void best_hash_count_of_block512(struct bloom_sizing *sizing)
 }
 
 /* That of a fingerprint to be equal by chance; of exact filters in their universe. */
-static double rate_of_static(enum bloom_layout layout)
+static double rate_of_static_layout(enum bloom_layout layout)
 {
     if (layout == BLOOM_EXACT) return 0;
     return layout == BLOOM_FUSE8 ? 0x1p-8 : 0x1p-16;
@@ -153,7 +153,7 @@ static double rate_of_static(enum bloom_layout layout)
 static enum bloom_result size_static_layout_for_rate(struct bloom_sizing *sizing)
 {
     const bool exact = sizing->layout == BLOOM_EXACT;
-    if (sizing->p < rate_of_static(sizing->layout)) return BLOOM_ERR_P_LAYOUT;
+    if (sizing->p < rate_of_static_layout(sizing->layout)) return BLOOM_ERR_P_LAYOUT;
     sizing->k = exact ? BLOOM_K_EXACT : BLOOM_K_FUSE;
     sizing->bits = exact ? 1 : 9.0 * fuse_width(sizing->layout);
     sizing->p = 0;
@@ -257,10 +257,10 @@ double bloom_expected_rate(const struct bloom_params *params)
 {
     assert(params->m > 0 && params->k > 0);
     if (params->layout == BLOOM_COUNTING) {
-        const struct bloom_params classic = counting_classic(params);
+        const struct bloom_params classic = counting_classic_params(params);
         return bloom_expected_rate(&classic);
     }
-    if (bloom_is_static(params->layout)) return rate_of_static(params->layout);
+    if (bloom_is_static(params->layout)) return rate_of_static_layout(params->layout);
     if (bloom_has_blocks(params->layout)) {
         struct mixture mix = mixture_of_block_layout(params->layout, params->k);
         uint64_t blocks = params->m / bloom_block_bits(params->layout);
@@ -303,7 +303,7 @@ void bloom_predict_rate(const struct bloom_params *params, double *out_least, do
     *out_least = *out_most = bloom_expected_rate(params);
     if (range == 0 || bloom_has_blocks(params->layout)) return;
     if (params->layout == BLOOM_COUNTING) {
-        const struct bloom_params classic = counting_classic(params);
+        const struct bloom_params classic = counting_classic_params(params);
         bloom_predict_rate(&classic, out_least, out_most);
         return;
     }
@@ -323,7 +323,7 @@ double bloom_rate_from_fill(const struct bloom_params *params, uint64_t bits_set
     return pow((double)bits_set / (double)positions, params->k);
 }
 
-static double rate_of_split_block(const uint8_t *block)
+static double rate_from_bits_of_split_block(const uint8_t *block)
 {
     double rate = 1;
     for (uint32_t word = 0; word < BLOOM_K_SPLIT; word++)
@@ -334,7 +334,7 @@ static double rate_of_split_block(const uint8_t *block)
 double bloom_rate_from_bits(const struct bloom_filter *filter)
 {
     const struct bloom_params *params = &filter->params;
-    if (bloom_is_static(params->layout)) return rate_of_static(params->layout);
+    if (bloom_is_static(params->layout)) return rate_of_static_layout(params->layout);
     if (!bloom_has_blocks(params->layout))
         return bloom_rate_from_fill(params, bloom_bits_set(filter));
     uint64_t bytes = bloom_bytes(params->m), step = bloom_block_bits(params->layout) / 8;
@@ -342,7 +342,7 @@ double bloom_rate_from_bits(const struct bloom_filter *filter)
     for (uint64_t at = 0; at < bytes; at += step) {
         const uint8_t *block = filter->bits + at;
         sum += params->layout == BLOOM_SPLIT_BLOCK
-                   ? rate_of_split_block(block)
+                   ? rate_from_bits_of_split_block(block)
                    : pow((double)bloom_count_bits(block, step) / 512, params->k);
     }
     return sum / (double)(bytes / step);

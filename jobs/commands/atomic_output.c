@@ -79,8 +79,8 @@ static int sync_parent(const struct atomic_output *b, struct env *env)
     return sync_output_directory(env, parent);
 }
 
-int atomic_output_close_dir(struct atomic_output *b, struct env *env, int code,
-                            struct glint_error *error)
+int atomic_output_commit_or_remove_dir(struct atomic_output *b, struct env *env, int code,
+                                       struct glint_error *error)
 {
     int failed = code == 0 ? sync_output_directory(env, b->hidden) : 0;
     if (failed != 0) code = error_set_system(error, GLINT_E_OUTPUT_IO, failed, "sync", b->path);
@@ -112,8 +112,8 @@ int atomic_output_open_file(const struct atomic_output *b, struct env *env, cons
     return -1;
 }
 
-int atomic_output_close_file(struct env *env, int file, int code, const char *path,
-                             struct glint_error *error)
+int atomic_output_sync_and_close_file(struct env *env, int file, int code, const char *path,
+                                      struct glint_error *error)
 {
     int failed = code == 0 ? env->sync_file(env, file) : 0;
     const int closed = env->close(env, file);

@@ -22,21 +22,22 @@ int atomic_output_publish(const struct atomic_output *b, struct env *env, enum e
                           struct glint_error *error);
 
 /* The same for a directory: calls atomic_output_init, rejects a path that exists, and creates the
- * directory under the hidden name. Returns 0 or a code; call atomic_output_close_dir only after 0.
+ * directory under the hidden name. Returns 0 or a code; call atomic_output_commit_or_remove_dir
+ * only after 0.
  */
 int atomic_output_open_dir(struct atomic_output *b, struct env *env, const char *path,
                            struct glint_error *error);
 /* If `code` is 0, syncs and publishes the directory (the caller syncs its files), else removes it
  * with its files. Returns `code`, or the code of a failure here. */
-int atomic_output_close_dir(struct atomic_output *b, struct env *env, int code,
-                            struct glint_error *error);
+int atomic_output_commit_or_remove_dir(struct atomic_output *b, struct env *env, int code,
+                                       struct glint_error *error);
 
 /* Creates the file `name` in the directory, whose path is then in `path`, of PATH_MAX bytes.
  * Returns it, or -1 with *error set. */
 int atomic_output_open_file(const struct atomic_output *b, struct env *env, const char *name,
                             char *path, struct glint_error *error);
 /* Closes a file, synced if `code` is 0. Returns `code`, or the code of a failure here. */
-int atomic_output_close_file(struct env *env, int file, int code, const char *path,
-                             struct glint_error *error);
+int atomic_output_sync_and_close_file(struct env *env, int file, int code, const char *path,
+                                      struct glint_error *error);
 
 #endif

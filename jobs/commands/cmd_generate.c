@@ -23,15 +23,15 @@ struct generated_table {
 };
 
 static const struct generated_table ratings_table = {RATINGS_ROWS_MAX, RATINGS_ROW_BYTES_MAX,
-                                                     ratings_header, ratings_format};
+                                                     ratings_header, ratings_format_rows};
 static const struct generated_table words_table = {WORDS_ROWS_MAX, WORDS_ROW_BYTES, NULL,
-                                                   words_format};
+                                                   words_format_rows};
 static const struct generated_table urls_table = {WORDS_ROWS_MAX, URLS_ROW_BYTES_MAX, NULL,
-                                                  urls_format};
+                                                  urls_format_rows};
 static const struct generated_table names_table = {NAMES_ROWS_MAX, NAMES_ROW_BYTES_MAX, NULL,
-                                                   names_format};
+                                                   names_format_rows};
 static const struct generated_table visits_table = {WORDS_ROWS_MAX, VISITS_ROW_BYTES, NULL,
-                                                    visits_format};
+                                                    visits_format_rows};
 
 struct generate {
     const struct generated_table *table;

@@ -59,7 +59,7 @@ static enum bloom_result params_of_candidate(const struct chooser *c, enum bloom
     return result == BLOOM_OK ? bloom_sizing_params(&sizing, n, out) : result;
 }
 
-static void size_candidate(const struct chooser *c, struct candidate *l)
+static void compute_candidate_size(const struct chooser *c, struct candidate *l)
 {
     const bool exact = l->layout == BLOOM_EXACT;
     enum bloom_result result = params_of_candidate(c, l->layout, c->n, &l->params);
@@ -357,7 +357,7 @@ static void choose_layout(const struct cli_line *line, struct glint_error *error
         c.members = (uint64_t)ceil(share * (double)c.ids);
         for (uint32_t i = 0; i < BLOOM_LAYOUTS; i++) {
             c.list[i].layout = (enum bloom_layout)i;
-            size_candidate(&c, &c.list[i]);
+            compute_candidate_size(&c, &c.list[i]);
         }
         choose_smallest(&c);
         code = make_ids(&c);

@@ -27,7 +27,7 @@ struct diff {
 };
 
 /* The number in .../part-NNNNN; files with other names are numbered by their order. */
-static int set_part_of_record(struct diff *d, const struct filter_record *record)
+static int begin_part_of_record(struct diff *d, const struct filter_record *record)
 {
     const char *slash = strrchr(record->path, '/');
     const char *name = slash != NULL ? slash + 1 : record->path;
@@ -82,7 +82,7 @@ static int add_new_record(void *arg, struct filter_record *record)
 {
     struct diff *d = arg;
     if (delta_check_record(record, &d->error) != 0) return d->error.code;
-    int code = set_part_of_record(d, record);
+    int code = begin_part_of_record(d, record);
     if (code == 0 && !d->writing) {
         delta_digest_add(d->digest, d->part, record->bytes.data, record->bytes.size);
         d->head.new_count++;

@@ -128,8 +128,8 @@ static int write_filter_file(struct export *x, const char *path, const struct bl
     struct env *env = x->env;
     int file = env->open(env, ENV_CWD, path, ENV_CREATE_PUBLIC);
     if (file < 0) return error_set_system(&x->error, GLINT_E_OUTPUT_CREATE, file, "create", path);
-    return atomic_output_close_file(env, file, write_contents(x, file, filter, whole), path,
-                                    &x->error);
+    return atomic_output_sync_and_close_file(env, file, write_contents(x, file, filter, whole),
+                                             path, &x->error);
 }
 
 /* Adds the number of a filter's bits, which the file itself does not say. Returns false when out of
@@ -188,7 +188,7 @@ static int write_size_lines(struct export *x)
     for (uint64_t i = 0; failed == 0 && i < x->size_count; i++)
         failed = env_write_all(env, file, x->sizes[i], strlen(x->sizes[i]));
     if (failed != 0) error_set_system(&x->error, GLINT_E_OUTPUT_IO, failed, "write", path);
-    return atomic_output_close_file(env, file, x->error.code, path, &x->error);
+    return atomic_output_sync_and_close_file(env, file, x->error.code, path, &x->error);
 }
 
 /* Checks that the format can represent the filter. */
@@ -262,7 +262,7 @@ static int read_and_export_filters(struct export *x, const struct cli_line *line
                        &x->error);
     if (code == 0) code = export_segmented_filters(x);
     if (code == 0) code = write_size_lines(x);
-    return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
+    return atomic_output_commit_or_remove_dir(&x->dir, x->env, code, &x->error);
 }
 
 static void export_filters(const struct cli_line *line, struct glint_error *error)

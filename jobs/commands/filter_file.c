@@ -57,7 +57,8 @@ void filter_record_fini(struct filter_record *record)
     *record = (struct filter_record){.path = NULL};
 }
 
-static int invalid_filter_file(const struct filter_file *f, uint64_t offset, const char *reason)
+static int set_invalid_filter_file_error(const struct filter_file *f, uint64_t offset,
+                                         const char *reason)
 {
     return error_set(f->error, GLINT_E_FILTER_INVALID,
                      "use the part-* files that bloom-build writes", "%s, byte %llu: %s", f->path,
@@ -120,7 +121,7 @@ static int read_filter_record(struct filter_file *f, struct buffer *out)
             return move_window_to_record(f, size, out);
         }
         if (have > 0 && (found == MSGPACK_INVALID || size > bytes_max))
-            return invalid_filter_file(f, f->at, "invalid or truncated msgpack");
+            return set_invalid_filter_file_error(f, f->at, "invalid or truncated msgpack");
         if (size < WINDOW_FIRST) size = WINDOW_FIRST;
         int failed = grow_read_window(f, size < bytes_max ? size : bytes_max);
         if (failed != 0) return failed;
@@ -139,7 +140,7 @@ static int decode_number_key(const struct filter_file *f, struct filter_key *key
         return GLINT_OK;
     }
     if (head->kind == MSGPACK_KIND_UINT && head->u64 > INT64_MAX)
-        return invalid_filter_file(f, f->at, "the key is not a signed 64-bit integer");
+        return set_invalid_filter_file_error(f, f->at, "the key is not a signed 64-bit integer");
     key->order = (double)head->i64;
     key->size = text_format_i64(key->text, head->i64);
     return GLINT_OK;
@@ -148,7 +149,8 @@ static int decode_number_key(const struct filter_file *f, struct filter_key *key
 static int decode_text_key(const struct filter_file *f, struct filter_key *key, const uint8_t *data,
                            uint64_t size)
 {
-    if (size > KEY_BYTES_MAX) return invalid_filter_file(f, f->at, "the key is too large");
+    if (size > KEY_BYTES_MAX)
+        return set_invalid_filter_file_error(f, f->at, "the key is too large");
     key->text = mem_alloc(size + 1);
     if (key->text == NULL) return error_no_memory(f->error);
     memcpy(key->text, data, size);
@@ -159,7 +161,7 @@ static int decode_text_key(const struct filter_file *f, struct filter_key *key, 
 
 /* A file of the library, or of Python's Bloom.save, is one filter without a key. Its key is the
  * name of the file without its ending, as that of the files that `filter import` reads. */
-static int decode_bare_filter(const struct filter_file *f, struct filter_record *record)
+static int decode_filter_without_key(const struct filter_file *f, struct filter_record *record)
 {
     const char *slash = strrchr(f->path, '/'), *name = slash != NULL ? slash + 1 : f->path;
     const char *dot = strrchr(name, '.');
@@ -167,11 +169,12 @@ static int decode_bare_filter(const struct filter_file *f, struct filter_record 
     const enum bloom_result result =
         bloom_decode(record->bytes.data, record->bytes.size, &record->filter);
     if (result != BLOOM_OK)
-        return invalid_filter_file(f, f->at,
-                                   result == BLOOM_ERR_FORMAT ? "not a pair of key and filter"
-                                                              : bloom_strerror(result));
+        return set_invalid_filter_file_error(
+            f, f->at,
+            result == BLOOM_ERR_FORMAT ? "not a pair of key and filter" : bloom_strerror(result));
     if (record->bytes.size != f->size)
-        return invalid_filter_file(f, f->at, "a filter without a key must be alone in its file");
+        return set_invalid_filter_file_error(f, f->at,
+                                             "a filter without a key must be alone in its file");
     record->bare = true;
     return decode_text_key(f, &record->key, (const uint8_t *)name, size);
 }
@@ -182,7 +185,7 @@ static int decode_record(const struct filter_file *f, struct filter_record *reco
     uint64_t size = record->bytes.size, key_size = 0;
     struct msgpack_head head;
     if (!msgpack_read_head(data, size, &head) || head.kind != MSGPACK_KIND_ARRAY || head.count != 2)
-        return decode_bare_filter(f, record);
+        return decode_filter_without_key(f, record);
     uint64_t at = head.head_size;
     bool sound = msgpack_read_head(data + at, size - at, &head) &&
                  msgpack_validate(data + at, size - at, &key_size);
@@ -194,14 +197,16 @@ static int decode_record(const struct filter_file *f, struct filter_record *reco
     else if (head.kind == MSGPACK_KIND_STR || head.kind == MSGPACK_KIND_BIN)
         failed = decode_text_key(f, &record->key, data + at + head.head_size, head.size);
     else
-        failed = invalid_filter_file(f, f->at + at, "the key is neither a string nor a number");
+        failed = set_invalid_filter_file_error(f, f->at + at,
+                                               "the key is neither a string nor a number");
     if (failed != 0) return failed;
     at += key_size;
     enum bloom_result result = bloom_is_segment(data + at, size - at)
                                    ? bloom_segment_decode(data + at, size - at, &record->segment)
                                    : bloom_decode(data + at, size - at, &record->filter);
-    return result == BLOOM_OK ? GLINT_OK
-                              : invalid_filter_file(f, f->at + at, bloom_strerror(result));
+    return result == BLOOM_OK
+               ? GLINT_OK
+               : set_invalid_filter_file_error(f, f->at + at, bloom_strerror(result));
 }
 
 /* Keeps the memory that is left of a record for the next ones. */
@@ -222,7 +227,7 @@ static int view_filter_record(struct filter_file *f, struct buffer *out)
     uint8_t *data = f->map->data + f->at;
     uint64_t size = 0;
     if (!msgpack_validate(data, left < RECORD_BYTES_MAX ? left : RECORD_BYTES_MAX, &size))
-        return invalid_filter_file(f, f->at, "invalid or truncated msgpack");
+        return set_invalid_filter_file_error(f, f->at, "invalid or truncated msgpack");
     assert(size > 0 && size <= left);
     *out = (struct buffer){data, size, 0};
     return GLINT_OK;

@@ -223,7 +223,7 @@ static enum MHD_Result answer_metrics_of_filters(const struct filter_http *h,
     return result;
 }
 
-static void drop_large_memory(struct filter_http *h)
+static void free_batch_if_large(struct filter_http *h)
 {
     const struct filter_batch *b = &h->batch;
     const uint64_t bytes = h->reply.capacity + b->texts.capacity +
@@ -238,7 +238,7 @@ enum MHD_Result filter_http_answer(void *http, const struct web_request *r)
     h->service->counts.requests++;
     if (strcmp(r->path, "/api/v1/contains") == 0) {
         const enum MHD_Result result = answer_contains(h, r);
-        drop_large_memory(h);
+        free_batch_if_large(h);
         return result;
     }
     if (r->post) return answer_http_error(h, r, 405, "POST is for /api/v1/contains only");

@@ -203,8 +203,8 @@ static int list_sources(struct import *x, const struct cli_line *line)
 }
 
 /* `other`: the file has this format; BLOOM_FORMATS: unknown. */
-static int invalid_file(struct import *x, const char *path, uint64_t at, const char *reason,
-                        enum bloom_format other)
+static int set_invalid_file_error(struct import *x, const char *path, uint64_t at,
+                                  const char *reason, enum bloom_format other)
 {
     char hint[128];
     const char *name = bloom_format_name(x->format), *program = bloom_format_program(x->format);
@@ -344,7 +344,8 @@ static int read_filter(struct import *x, int file, const char *path, struct bloo
     out->params = params;
     const char *wrong = bloom_format_decode_head(x->format, head, stat.size, &out->params, &at);
     if (wrong != NULL)
-        return invalid_file(x, path, at, wrong, find_other_format_of_file(x, head, stat.size));
+        return set_invalid_file_error(x, path, at, wrong,
+                                      find_other_format_of_file(x, head, stat.size));
     bytes->size = 0;
     if (!buffer_reserve(bytes, stat.size)) return error_no_memory(&x->error);
     code = read_filter_bits(x, file, path, bytes->data, stat.size);
@@ -352,7 +353,7 @@ static int read_filter(struct import *x, int file, const char *path, struct bloo
     bytes->size = stat.size;
     wrong = bloom_format_decode(x->format, bytes->data, bytes->size, &params, out, &at);
     out->params.id_type = x->id_type;
-    return wrong == NULL ? GLINT_OK : invalid_file(x, path, at, wrong, BLOOM_FORMATS);
+    return wrong == NULL ? GLINT_OK : set_invalid_file_error(x, path, at, wrong, BLOOM_FORMATS);
 }
 
 /* Of a Parquet file: by its column's type unless --id-type is given. */
@@ -449,7 +450,7 @@ static int write_imported_file(struct import *x, const char *name, bool filled)
     if (file < 0) return code;
     for (uint64_t i = 0; filled && code == 0 && i < x->count; i++)
         code = import_source(x, file, &x->sources[i]);
-    return atomic_output_close_file(x->env, file, code, path, &x->error);
+    return atomic_output_sync_and_close_file(x->env, file, code, path, &x->error);
 }
 
 /* A whole number from 1 to `most`; 0 if the option is not given. */
@@ -539,7 +540,7 @@ static int read_and_import_filters(struct import *x, const struct cli_line *line
     if (code != 0) return code;
     code = write_imported_file(x, "part-00000", true);
     if (code == 0) code = write_imported_file(x, "_SUCCESS", false);
-    return atomic_output_close_dir(&x->dir, x->env, code, &x->error);
+    return atomic_output_commit_or_remove_dir(&x->dir, x->env, code, &x->error);
 }
 
 static void import_filters(const struct cli_line *line, struct glint_error *error)

@@ -34,7 +34,7 @@ struct merge {
 enum { SLOTS_FIRST = 1024 };
 
 /* FNV-1a of the key's text. */
-static uint64_t hash_key(const struct filter_key *key)
+static uint64_t hash_filter_key(const struct filter_key *key)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     for (uint64_t i = 0; i < key->size; i++) hash = (hash ^ (uint8_t)key->text[i]) * 0x100000001b3u;
@@ -44,7 +44,7 @@ static uint64_t hash_key(const struct filter_key *key)
 /* The slot of the key, or the free one where it belongs. */
 static uint64_t *find_merge_slot(const struct merge *m, const struct filter_key *key)
 {
-    uint64_t at = hash_key(key) & (m->slot_count - 1);
+    uint64_t at = hash_filter_key(key) & (m->slot_count - 1);
     assert(m->count < m->slot_count);
     while (m->slots[at] != 0 && filter_key_compare(&m->records[m->slots[at] - 1].key, key) != 0)
         at = (at + 1) & (m->slot_count - 1);
@@ -194,7 +194,7 @@ static int write_merged_file(struct merge *m, const char *name, uint64_t count)
     int code = m->error.code;
     if (file < 0) return code;
     for (uint64_t i = 0; code == 0 && i < count; i++) code = write_record(m, file, &m->records[i]);
-    return atomic_output_close_file(m->env, file, code, path, &m->error);
+    return atomic_output_sync_and_close_file(m->env, file, code, path, &m->error);
 }
 
 static int read_and_merge_filters(struct merge *m, const struct cli_line *line)
@@ -213,7 +213,7 @@ static int read_and_merge_filters(struct merge *m, const struct cli_line *line)
     if (code == 0) code = check_rates(m);
     if (code == 0) code = write_merged_file(m, "part-00000", m->count);
     if (code == 0) code = write_merged_file(m, "_SUCCESS", 0);
-    return atomic_output_close_dir(&m->dir, m->env, code, &m->error);
+    return atomic_output_commit_or_remove_dir(&m->dir, m->env, code, &m->error);
 }
 
 static void merge_filters(const struct cli_line *line, struct glint_error *error)

@@ -32,7 +32,7 @@ struct patch {
     struct glint_error error;
 };
 
-static int invalid_patch(struct patch *p, const char *why)
+static int set_invalid_patch_error(struct patch *p, const char *why)
 {
     return error_set(&p->error, GLINT_E_FILTER_INVALID, "use the output of glint filter diff",
                      "%s, byte %llu: %s", p->path, (unsigned long long)p->at, why);
@@ -61,9 +61,10 @@ static int decompress_piece(struct patch *p, ZSTD_outBuffer *out)
     }
     const size_t before = out->pos, consumed = p->in.pos;
     p->frame_left = ZSTD_decompressStream(p->zstd, out, &p->in);
-    if (ZSTD_isError(p->frame_left)) return invalid_patch(p, ZSTD_getErrorName(p->frame_left));
+    if (ZSTD_isError(p->frame_left))
+        return set_invalid_patch_error(p, ZSTD_getErrorName(p->frame_left));
     if (out->pos == before && p->in.pos == consumed && p->at == p->size && p->frame_left > 0)
-        return invalid_patch(p, "it is truncated");
+        return set_invalid_patch_error(p, "it is truncated");
     return GLINT_OK;
 }
 
@@ -73,7 +74,7 @@ static int decompress(struct patch *p, void *data, uint64_t size)
     ZSTD_outBuffer out = {data, size, 0};
     assert(p->zstd != NULL && p->in.pos <= p->in.size && p->at <= p->size);
     while (out.pos < out.size) {
-        if (p->frame_left == 0) return invalid_patch(p, "a step is missing");
+        if (p->frame_left == 0) return set_invalid_patch_error(p, "a step is missing");
         const int code = decompress_piece(p, &out);
         if (code != 0) return code;
     }
@@ -88,18 +89,19 @@ static int check_patch_ends(struct patch *p)
     while (p->frame_left > 0) {
         const int code = decompress_piece(p, &out);
         if (code != 0) return code;
-        if (out.pos > 0) return invalid_patch(p, "more follows the last step");
+        if (out.pos > 0) return set_invalid_patch_error(p, "more follows the last step");
     }
     return p->in.pos == p->in.size && p->at == p->size
                ? GLINT_OK
-               : invalid_patch(p, "bytes follow the last step");
+               : set_invalid_patch_error(p, "bytes follow the last step");
 }
 
 static int close_written_part(struct patch *p)
 {
     const int file = p->to;
     p->to = -1;
-    return file < 0 ? GLINT_OK : atomic_output_close_file(p->env, file, 0, p->to_path, &p->error);
+    return file < 0 ? GLINT_OK
+                    : atomic_output_sync_and_close_file(p->env, file, 0, p->to_path, &p->error);
 }
 
 static int open_part_to_write(struct patch *p, const char *name)
@@ -117,7 +119,7 @@ static int read_patched_record(struct patch *p, const struct delta_step *step)
 {
     const struct buffer *old = step->kind == DELTA_XOR ? &p->old.records[step->old].bytes : NULL;
     if (old != NULL && old->size != step->size)
-        return invalid_patch(p, "a step is for a filter of another size");
+        return set_invalid_patch_error(p, "a step is for a filter of another size");
     p->record.size = 0;
     while (p->record.size < step->size) {
         const uint64_t left = step->size - p->record.size;
@@ -145,7 +147,7 @@ static int apply_steps(struct patch *p)
         code = decompress(p, bytes, sizeof bytes);
         if (code != 0) return code;
         const char *wrong = delta_step_decode(bytes, &p->head, i > 0 ? &before : NULL, &step);
-        if (wrong != NULL) return invalid_patch(p, wrong);
+        if (wrong != NULL) return set_invalid_patch_error(p, wrong);
         text_format(name, sizeof name, "part-%05u", step.part);
         if (i == 0 || step.part != before.part) code = open_part_to_write(p, name);
         if (code == 0) code = read_patched_record(p, &step);
@@ -164,7 +166,8 @@ static int write_patched_filters(struct patch *p)
     int code = apply_steps(p);
     if (code == 0) delta_digest_end(p->digest, digest);
     if (code == 0 && memcmp(digest, p->head.new_digest, sizeof digest) != 0)
-        code = invalid_patch(p, "the filters that it gives are not those of NEW: it is damaged");
+        code = set_invalid_patch_error(
+            p, "the filters that it gives are not those of NEW: it is damaged");
     if (code == 0) code = open_part_to_write(p, "_SUCCESS");
     const int closed = close_written_part(p);
     return code == 0 ? closed : code;
@@ -182,13 +185,13 @@ static int open_patch(struct patch *p)
     if (stat.kind != ENV_FILE)
         return error_set(&p->error, GLINT_E_INPUT_KIND, NULL, "%s is not a regular file", p->path);
     p->size = stat.size;
-    if (p->size < sizeof head) return invalid_patch(p, "it is too short");
+    if (p->size < sizeof head) return set_invalid_patch_error(p, "it is too short");
     const int code = read_bytes(p, head, sizeof head);
     if (code != 0) return code;
     const char *wrong = delta_head_decode(head, &p->head);
     if (wrong == NULL) return GLINT_OK;
     p->at = 0;
-    return invalid_patch(p, wrong);
+    return set_invalid_patch_error(p, wrong);
 }
 
 static int patch_paths(struct patch *p, const struct cli_line *line)
@@ -212,7 +215,8 @@ static int patch_paths(struct patch *p, const struct cli_line *line)
     p->frame_left = 1;
     if (p->piece == NULL || p->zstd == NULL || p->digest == NULL) return error_no_memory(&p->error);
     code = atomic_output_open_dir(&p->dir, p->env, output, &p->error);
-    return code == 0 ? atomic_output_close_dir(&p->dir, p->env, write_patched_filters(p), &p->error)
+    return code == 0 ? atomic_output_commit_or_remove_dir(&p->dir, p->env, write_patched_filters(p),
+                                                          &p->error)
                      : code;
 }
 

@@ -127,7 +127,7 @@ static void close_connection(struct connection *c)
 }
 
 /* Counts the memory that the connection holds, and closes it if all hold too much. */
-static void count_memory(struct connection *c)
+static void update_buffered_bytes(struct connection *c)
 {
     struct filter_server *s = c->server;
     const uint64_t bytes =
@@ -293,7 +293,7 @@ static void answer_received_requests(struct connection *c, const uint8_t *data, 
         buffer_fini(&c->in);
         return_parser(c);
     }
-    if (c->counted > 0 || c->in.capacity > 0 || c->out.capacity > 0) count_memory(c);
+    if (c->counted > 0 || c->in.capacity > 0 || c->out.capacity > 0) update_buffered_bytes(c);
 }
 
 /* When replies were sent: answers what was received in the meantime. */
@@ -323,7 +323,7 @@ static void receive_requests(struct connection *c, const uint8_t *data, uint64_t
         return;
     }
     if (c->in.size >= KEPT_BYTES_PAUSED) uv_read_stop(&c->u.stream);
-    count_memory(c);
+    update_buffered_bytes(c);
 }
 
 /* The client sends no more, but may read. */
@@ -475,7 +475,7 @@ static void on_tick(uv_timer_t *timer)
 
 /* ---- Loading */
 
-static void load_table(uv_work_t *work)
+static void load_table_on_pool(uv_work_t *work)
 {
     struct filter_server *s = work->data;
     s->load_error = (struct glint_error){.code = GLINT_OK};
@@ -483,7 +483,7 @@ static void load_table(uv_work_t *work)
                       &s->load_error);
 }
 
-static void serve_table(struct filter_server *s, unsigned number)
+static void switch_to_table(struct filter_server *s, unsigned number)
 {
     s->served = number;
     s->service.table = &s->tables[number];
@@ -507,7 +507,7 @@ static void on_filter_table_loaded(uv_work_t *work, int status)
     assert(status == 0 && s->loading);
     s->loading = false;
     if (s->load_error.code == GLINT_OK) {
-        serve_table(s, number);
+        switch_to_table(s, number);
         s->service.counts.swaps++;
         filter_table_close(&s->tables[1 - number]);
     } else {
@@ -534,7 +534,7 @@ static void start_loading_table(struct filter_server *s)
     s->load_again = s->loading;
     if (s->loading) return;
     s->load.data = s;
-    const int r = uv_queue_work(&s->loop, &s->load, load_table, on_filter_table_loaded);
+    const int r = uv_queue_work(&s->loop, &s->load, load_table_on_pool, on_filter_table_loaded);
     assert(r == 0); /* with a function it cannot fail */
     s->loading = true;
 }
@@ -723,7 +723,7 @@ int filter_server_run(const struct filter_server_config *config, struct glint_er
     if (r == 0) {
         limit_clients(s);
         watch_signals(s);
-        serve_table(s, 0);
+        switch_to_table(s, 0);
         if (config->socket != NULL) r = open_socket(s);
         if (r == 0 && config->host != NULL) r = open_address(s);
         if (r == 0 && config->http_host != NULL) r = open_http(s);

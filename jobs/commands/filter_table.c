@@ -151,7 +151,7 @@ static bool filter_table_contains(const struct table_filter *f, const void *id, 
     if (f->whole.count == 0) return bloom_contains(&f->filter, id, size);
     const uint64_t bits = f->whole.first->segment.size;
     uint64_t indexes[BLOOM_K_MAX];
-    bloom_indexes(&f->filter.params, id, size, indexes);
+    bloom_compute_indexes(&f->filter.params, id, size, indexes);
     for (uint32_t i = 0; i < f->filter.params.k; i++) {
         assert(indexes[i] < f->filter.params.m);
         const uint64_t at = indexes[i] % bits;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* A directory or a device is never replaced, whatever the options are. */
-static int check_output_replaceable(const struct output_file *f)
+static int check_output_file_replaceable(const struct output_file *f)
 {
     struct env_stat stat;
     if (f->env->stat(f->env, f->output, &stat) != 0) return GLINT_OK;
@@ -34,7 +34,7 @@ int output_file_open(struct output_file *f, struct env *env, const char *output,
                               .error = error};
     if (!is_file) return GLINT_OK;
     int code = atomic_output_init(&f->atomic, env, output, error);
-    if (code == 0) code = check_output_replaceable(f);
+    if (code == 0) code = check_output_file_replaceable(f);
     if (code != 0) return code;
     f->file = env->open(env, ENV_CWD, f->atomic.hidden, ENV_CREATE_PUBLIC);
     if (f->file < 0)

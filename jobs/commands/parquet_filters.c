@@ -101,8 +101,8 @@ static bool is_id_type_stored_as(uint32_t id_type, uint32_t type)
     }
 }
 
-static int invalid_filter(struct parquet_filters *p, uint32_t row_group, uint64_t at,
-                          const char *why)
+static int set_invalid_filter_error(struct parquet_filters *p, uint32_t row_group, uint64_t at,
+                                    const char *why)
 {
     return error_set(p->error, GLINT_E_FILTER_INVALID, NULL,
                      "%s, row group %u, byte %llu: the Bloom filter of column %s: %s",
@@ -147,9 +147,9 @@ int parquet_filters_read(struct parquet_filters *p, uint32_t row_group, struct b
     if (p->file.input.read(p->file.input.context, offset, head, have) != 0) return p->error->code;
     const uint64_t size = bloom_parquet_size(head, have);
     if (size == 0 || size > left)
-        return invalid_filter(p, row_group, offset,
-                              size == 0 ? "its header is none that is supported"
-                                        : "it continues beyond the file");
+        return set_invalid_filter_error(p, row_group, offset,
+                                        size == 0 ? "its header is none that is supported"
+                                                  : "it continues beyond the file");
     bytes->size = 0;
     if (!buffer_reserve(bytes, size)) return error_no_memory(p->error);
     if (p->file.input.read(p->file.input.context, offset, bytes->data, size) != 0)
@@ -157,7 +157,7 @@ int parquet_filters_read(struct parquet_filters *p, uint32_t row_group, struct b
     bytes->size = size;
     const char *wrong =
         bloom_format_decode(BLOOM_FORMAT_PARQUET, bytes->data, size, &any, out, &at);
-    if (wrong != NULL) return invalid_filter(p, row_group, offset + at, wrong);
+    if (wrong != NULL) return set_invalid_filter_error(p, row_group, offset + at, wrong);
     assert(out->bits != NULL && out->params.m % 256 == 0);
     out->params.id_type = p->id_type;
     return GLINT_OK;

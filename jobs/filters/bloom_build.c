@@ -209,7 +209,7 @@ static struct glint_schema filters_schema(const struct build_plan *p)
     return (struct glint_schema){text ? GLINT_TEXT : GLINT_I64, GLINT_MSGPACK};
 }
 
-static struct glint_rdd *built_filters(const struct build_plan *p)
+static struct glint_rdd *built_filters_rdd(const struct build_plan *p)
 {
     return glint_msgpack_file_by_name(p->g, p->filters, filters_schema(p));
 }
@@ -219,7 +219,7 @@ static int read_filters_sizes(struct build_plan *p)
 {
     const bool text = fields_key_type(&p->fields) == GLINT_TEXT;
     if (!p->add && !p->remove)
-        return sizes_from_filters(built_filters(p), text, p->filters, &p->sizes);
+        return sizes_from_filters(built_filters_rdd(p), text, p->filters, &p->sizes);
     return sizes_from_heads(glint_msgpack_file_heads(p->g, p->filters, filters_schema(p)), text,
                             p->filters, &p->sizes);
 }
@@ -227,9 +227,9 @@ static int read_filters_sizes(struct build_plan *p)
 static struct glint_rdd *build_filters_rdd(struct build_plan *p, struct glint_rdd *lines)
 {
     uint64_t build;
-    if (p->remove) return bloom_remove_pipeline(lines, built_filters(p), &p->sizes, &p->fields);
+    if (p->remove) return bloom_remove_pipeline(lines, built_filters_rdd(p), &p->sizes, &p->fields);
     if (p->add)
-        return bloom_add_pipeline(lines, built_filters(p), &p->sizes, &p->fields,
+        return bloom_add_pipeline(lines, built_filters_rdd(p), &p->sizes, &p->fields,
                                   glint_job_given(p->args, "strict"));
     if (p->universe != NULL)
         return exact_pipeline(lines, &p->fields, fields_text_file(p->g, p->universe, &p->other),

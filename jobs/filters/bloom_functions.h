@@ -1,5 +1,5 @@
 /* Functions of the Bloom filter jobs, by what they make:
- *   bloom_indexes.c    bloom.rating_indexes, text_indexes, extend, fill
+ *   bloom_compute_indexes.c    bloom.rating_indexes, text_indexes, extend, fill
  *   bloom_partials.c   bloom.rating_partials, text_partials, or, add_counters, seal, bits
  *   bloom_added.c      bloom.added_rows, add_rows
  *   ids.c, ids_groups.c  bloom.rating_ids, text_ids, fill_ids, test_ids

@@ -193,7 +193,7 @@ static const struct glint_function segments_head_of = {.name = "bloom.segment_he
 
 /* Filters as in the file; of segments, only the header, after verification. Takes a msgpack file of
  * filters, gives (key, bytes). */
-static struct glint_rdd *segments_heads_of(struct glint_rdd *filters, bool text)
+static struct glint_rdd *segments_heads_rdd(struct glint_rdd *filters, bool text)
 {
     if (filters == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(filters));
@@ -588,7 +588,7 @@ static int collect_filter_record(void *arg, const struct glint_record *record)
 static int collect_filters_and_heads(struct filter_loader *c, struct glint_rdd *filters)
 {
     struct bloom_params widest = {.scheme = BLOOM_WIDE};
-    struct glint_rdd *heads = segments_heads_of(filters, c->sizes->text);
+    struct glint_rdd *heads = segments_heads_rdd(filters, c->sizes->text);
     int r = glint_collect_each(heads, collect_filter_record, c);
     if (r == 0 && !c->started &&
         size_filters_of_keys(c, &widest) == 0) /* no filters: no row has one */
@@ -664,7 +664,7 @@ static struct glint_rdd *test_by_ids(const struct filter_loader *c, struct glint
                                      bool *out_java)
 {
     struct bloom_sizing sizing;
-    struct glint_rdd *heads = segments_heads_of(filters, fields_key_type(fields) == GLINT_TEXT);
+    struct glint_rdd *heads = segments_heads_rdd(filters, fields_key_type(fields) == GLINT_TEXT);
     if (glint_explaining(c->g)) glint_note(c->g, "strategy: ids");
     if (first_filter_sizing(c, heads, &sizing) != 0) return NULL;
     *out_java = sizing.scheme == BLOOM_HADOOP;

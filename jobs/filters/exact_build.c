@@ -574,5 +574,5 @@ struct glint_rdd *exact_pipeline(struct glint_rdd *members, const struct fields 
                     hash_lines_to_shards_rdd(members, fields, broadcast, true));
     struct glint_rdd *lists = glint_reduce_by_key(hashes, &bloom_extend, NULL);
     struct glint_rdd *solved = glint_map_values(lists, &exact_solve_shard, args);
-    return shards_joined(solved, sizes->text, args);
+    return shards_joined_rdd(solved, sizes->text, args);
 }

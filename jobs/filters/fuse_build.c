@@ -248,5 +248,5 @@ struct glint_rdd *fuse_pipeline(struct glint_rdd *lines, const struct sizes *siz
     struct glint_rdd *hashes = glint_map_partitions(lines, &fuse_hashes_of_rows, args);
     struct glint_rdd *lists = glint_reduce_by_key(hashes, &bloom_extend, NULL);
     struct glint_rdd *solved = glint_map_values(lists, &fuse_solve_shard, args);
-    return shards_joined(solved, sizes->text, args);
+    return shards_joined_rdd(solved, sizes->text, args);
 }

@@ -73,7 +73,7 @@ static int segment_probes_add_rows(struct glint_task *task, void *state,
     return 0;
 }
 
-static int segment_probes_emit(struct glint_task *task, void *state, struct glint_emitter *out)
+static int emit_segment_row_counts(struct glint_task *task, void *state, struct glint_emitter *out)
 {
     (void)task;
     struct probes_state *s = state;
@@ -101,7 +101,7 @@ const struct glint_function segments_probes = {.name = "bloom.segment_probes",
                                                .state_size = sizeof(struct probes_state),
                                                .open = segment_probes_init,
                                                .batch = segment_probes_add_rows,
-                                               .end = segment_probes_emit,
+                                               .end = emit_segment_row_counts,
                                                .close = segment_probes_fini};
 
 /* ---- bloom.segment_bits: the bits of a segment, by its number */

@@ -256,7 +256,7 @@ const struct glint_function shards_join = {.name = "bloom.join_shards",
                                            .each = shards_join_add_shards,
                                            .end_group = shards_join_emit};
 
-struct glint_rdd *shards_joined(struct glint_rdd *solved, bool text, struct glint_args *args)
+struct glint_rdd *shards_joined_rdd(struct glint_rdd *solved, bool text, struct glint_args *args)
 {
     if (solved == NULL) return NULL;
     struct glint_rdd *keyed = glint_map(solved, text ? &shard_key_text : &shard_key_number, args);

@@ -25,7 +25,7 @@ int shard_numbers_find_key(struct glint_task *task, const struct shard_numbers *
 
 /* (key, filter as msgpack) of (shard, record). `args` has "sizes", and "memory", of a slot: a
  * filter that needs more fails the job with MEMORY_LIMIT. Returns NULL if `solved` is. */
-struct glint_rdd *shards_joined(struct glint_rdd *solved, bool text, struct glint_args *args);
+struct glint_rdd *shards_joined_rdd(struct glint_rdd *solved, bool text, struct glint_args *args);
 
 extern const struct glint_function shard_key_number, shard_key_text, shards_join;
 

@@ -109,7 +109,7 @@ int sizes_use_id_type(struct glint *g, const struct glint_job_args *args, const 
 /* Whether --seeds is random. */
 bool sizes_seeds_random(const struct glint_job_args *args);
 /* Draws BLOOM_SEEDS_MAX seeds from (scheme, seed): poly-abs 0 to 99, poly-mod 0 to 2^31 - 1. */
-void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
+void sizes_draw_hash_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out);
 #define SIZES_SEEDS_OPTION                                                                         \
     {                                                                                              \
         "seeds", "published|random", "published",                                                  \

@@ -106,7 +106,7 @@ int sizes_set_too_many_error(struct glint *g, const struct sizes_source *source,
 
 /* ---- --seeds */
 
-void sizes_draw_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out)
+void sizes_draw_hash_seeds(enum bloom_scheme scheme, uint64_t seed, uint8_t *out)
 {
     const uint64_t stream = draw_stream(seed);
     const uint64_t end = scheme == BLOOM_POLY_ABS ? POLY_ABS_SEEDS_END : (uint64_t)INT32_MAX + 1;
@@ -152,7 +152,7 @@ int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
     uint8_t seeds[BLOOM_SEEDS_MAX * BLOOM_SEED_BYTES];
     const int64_t seed = glint_job_i64(g, args, "seed", 0, INT64_MAX);
     if (!sizes_seeds_random(args)) return glint_error(g)->code;
-    sizes_draw_seeds(sizing->scheme, (uint64_t)seed, seeds);
+    sizes_draw_hash_seeds(sizing->scheme, (uint64_t)seed, seeds);
     if (bloom_sizing_seed(sizing, seeds) == BLOOM_OK) return 0;
     return glint_abort(g, GLINT_E_BAD_VALUE, "use --scheme poly-abs or --scheme poly-mod",
                        "--seeds random: the scheme %s has no seeds",

@@ -69,7 +69,8 @@ static uint8_t *put_name(uint8_t *out, uint64_t stream, uint64_t row)
     return out;
 }
 
-size_t names_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out, size_t capacity)
+size_t names_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                         size_t capacity)
 {
     assert(first_row <= NAMES_ROWS_MAX && rows <= NAMES_ROWS_MAX - first_row);
     assert(capacity / NAMES_ROW_BYTES_MAX >= rows);

@@ -19,7 +19,7 @@ enum {
 /* Writes the rows first_row .. first_row + rows - 1 of a seed to `out`, which has at least rows *
  * NAMES_ROW_BYTES_MAX bytes; returns the bytes written. Rows count from 0, and first_row + rows is
  * at most NAMES_ROWS_MAX. */
-size_t names_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
-                    size_t capacity);
+size_t names_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                         size_t capacity);
 
 #endif

@@ -102,8 +102,8 @@ size_t ratings_header(uint8_t *out, size_t capacity)
     return RATINGS_HEADER_BYTES;
 }
 
-size_t ratings_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
-                      size_t capacity)
+size_t ratings_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                           size_t capacity)
 {
     assert(first_row <= RATINGS_ROWS_MAX && rows <= RATINGS_ROWS_MAX - first_row);
     assert(capacity / RATINGS_ROW_BYTES_MAX >= rows);

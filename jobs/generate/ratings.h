@@ -27,7 +27,7 @@ size_t ratings_header(uint8_t *out, size_t capacity);
 /* Writes the rows first_row .. first_row + rows - 1 of the table of `seed` to `out`, which has at
  * least rows * RATINGS_ROW_BYTES_MAX bytes; returns the bytes written. Rows count from 0, and
  * first_row + rows is at most RATINGS_ROWS_MAX. */
-size_t ratings_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
-                      size_t capacity);
+size_t ratings_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                           size_t capacity);
 
 #endif

@@ -79,7 +79,7 @@ static uint8_t *put_word_text(uint8_t *out, const char *text)
     return out + size;
 }
 
-static uint8_t *put_word_value(uint8_t *out, uint32_t value)
+static uint8_t *put_decimal(uint8_t *out, uint32_t value)
 {
     uint8_t digits[6];
     uint32_t n = 0;
@@ -92,7 +92,8 @@ static uint8_t *put_word_value(uint8_t *out, uint32_t value)
     return out;
 }
 
-size_t words_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out, size_t capacity)
+size_t words_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                         size_t capacity)
 {
     assert(first_row <= WORDS_ROWS_MAX && rows <= WORDS_ROWS_MAX - first_row);
     assert(capacity / WORDS_ROW_BYTES >= rows);
@@ -110,7 +111,8 @@ size_t words_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *o
     return (size_t)(at - out);
 }
 
-size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out, size_t capacity)
+size_t urls_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                        size_t capacity)
 {
     assert(first_row <= WORDS_ROWS_MAX && rows <= WORDS_ROWS_MAX - first_row);
     assert(capacity / URLS_ROW_BYTES_MAX >= rows);
@@ -126,7 +128,7 @@ size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *ou
         *at++ = '-';
         at = put_word_number(at, numbering.number);
         *at++ = '\t';
-        at = put_word_value(at, (uint32_t)(path % (URL_VALUE_MAX + 1)));
+        at = put_decimal(at, (uint32_t)(path % (URL_VALUE_MAX + 1)));
         *at++ = '\n';
         numbering_next_row(&numbering);
     }
@@ -134,8 +136,8 @@ size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *ou
     return (size_t)(at - out);
 }
 
-size_t visits_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
-                     size_t capacity)
+size_t visits_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                          size_t capacity)
 {
     assert(first_row <= WORDS_ROWS_MAX && rows <= WORDS_ROWS_MAX - first_row);
     assert(capacity / VISITS_ROW_BYTES >= rows);

@@ -33,10 +33,11 @@ enum {
 /* Write the rows first_row .. first_row + rows - 1 of a seed to `out`, which has at least rows
  * times the largest row size; return the bytes written. Rows count from 0, and first_row + rows is
  * at most WORDS_ROWS_MAX. */
-size_t words_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
-                    size_t capacity);
-size_t urls_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out, size_t capacity);
-size_t visits_format(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
-                     size_t capacity);
+size_t words_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                         size_t capacity);
+size_t urls_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                        size_t capacity);
+size_t visits_format_rows(uint64_t seed, uint64_t first_row, uint64_t rows, uint8_t *out,
+                          size_t capacity);
 
 #endif

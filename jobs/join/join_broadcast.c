@@ -267,7 +267,8 @@ static int collect_matched_bitmap(void *arg, const struct glint_record *record)
 }
 
 /* The keys of the table that any probe row has. */
-static struct glint_broadcast *matched_keys(const struct join *j, struct glint_broadcast *table)
+static struct glint_broadcast *broadcast_matched_keys(const struct join *j,
+                                                      struct glint_broadcast *table)
 {
     struct bitmap b = {.g = j->g};
     struct glint_args *args = join_function_args(j, join_probe_side(j));
@@ -300,7 +301,7 @@ struct glint_rdd *join_by_broadcast(const struct join *j)
         from_probe = glint_flat_map(join_side_lines(j, join_probe_side(j)), &join_probe, args);
         if (!emit_build_rows || from_probe == NULL) return from_probe;
     }
-    struct glint_broadcast *matched = matched_keys(j, table);
+    struct glint_broadcast *matched = broadcast_matched_keys(j, table);
     if (matched == NULL) return NULL;
     struct glint_args *args = join_function_args(j, j->build);
     glint_args_broadcast(args, "table", table);

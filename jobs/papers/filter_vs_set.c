@@ -79,7 +79,8 @@ static void draw_seeds(struct filter_comparison *d, uint32_t trial)
         struct contender *contender = &d->contenders[i];
         if (contender->params.seeds == NULL) continue;
         assert(contender->params.seeds == contender->seeds);
-        sizes_draw_seeds(contender->params.scheme, draw_stream(d->seed) + trial, contender->seeds);
+        sizes_draw_hash_seeds(contender->params.scheme, draw_stream(d->seed) + trial,
+                              contender->seeds);
     }
 }
 
@@ -351,8 +352,8 @@ static int read_filter_choice(struct glint *g, const struct glint_job_args *args
 
 /* Adds a contender of each kind and size. A given m is exact, except that block layouts round it
  * up. */
-static int size_contender(struct filter_comparison *d, const struct choice *c,
-                          enum bloom_layout layout, enum bloom_scheme scheme, double bits)
+static int add_contender_of_size(struct filter_comparison *d, const struct choice *c,
+                                 enum bloom_layout layout, enum bloom_scheme scheme, double bits)
 {
     struct contender *contender = &d->contenders[d->count];
     struct bloom_sizing sizing;
@@ -381,7 +382,7 @@ static int size_contender(struct filter_comparison *d, const struct choice *c,
     return 0;
 }
 
-static int size_contenders(struct filter_comparison *d, const struct choice *c)
+static int add_contenders_of_sizes(struct filter_comparison *d, const struct choice *c)
 {
     const uint64_t count_max = 1 + (uint64_t)c->bits.count * c->layout.count * c->scheme.count;
     d->contenders = glint_alloc(d->g, count_max * sizeof *d->contenders);
@@ -393,7 +394,8 @@ static int size_contenders(struct filter_comparison *d, const struct choice *c)
     for (uint32_t l = 0; l < c->layout.count; l++)
         for (uint32_t s = 0; s < c->scheme.count; s++)
             for (uint32_t b = 0; r == 0 && b < c->bits.count; b++)
-                r = size_contender(d, c, c->layout.items[l], c->scheme.items[s], c->bits.items[b]);
+                r = add_contender_of_size(d, c, c->layout.items[l], c->scheme.items[s],
+                                          c->bits.items[b]);
     if (r != 0 || d->count > 1) return r;
     return glint_abort(d->g, GLINT_E_BAD_VALUE,
                        "block512 and split-block support xxh64 and wide, classic all but xxh64",
@@ -527,7 +529,7 @@ static int filter_vs_set_run(struct glint *g, const struct glint_job_args *args)
     if (elements == NULL) return glint_error(g)->code;
     d.seeded = choice.seeded;
     int r = collect_elements(&d, elements, &fields, paths[0], non_members);
-    if (r == 0 && !glint_explaining(g)) r = size_contenders(&d, &choice);
+    if (r == 0 && !glint_explaining(g)) r = add_contenders_of_sizes(&d, &choice);
     if (r == 0 && !glint_explaining(g)) r = filter_comparison_run(&d);
     if (r == 0) save_contenders(&d, paths[1]);
     if (r == 0 && trials != NULL) save_trials(&d, trials);

@@ -189,8 +189,8 @@ static struct glint_args *membership_function_args(struct membership_result *o,
     return args;
 }
 
-static int save_results(struct membership_result *o, struct glint_rdd *lines,
-                        struct glint_args *args, const char *output, const char *counts)
+static int save_membership_results(struct membership_result *o, struct glint_rdd *lines,
+                                   struct glint_args *args, const char *output, const char *counts)
 {
     const uint64_t size = sizeof(double) * (o->sizes.count + 1);
     struct glint_rdd *tallies = glint_map_partitions(lines, &membership_tally, args);
@@ -230,7 +230,7 @@ static int membership_run(struct glint *g, const struct glint_job_args *args)
         struct glint_args *look_up = membership_function_args(&o, &fields, members, blob);
         if (sets != NULL)
             glint_save_as_text_file(glint_flat_map(lines, &membership_sets, look_up), sets);
-        save_results(&o, lines, look_up, paths[2], glint_job_option(args, "counts"));
+        save_membership_results(&o, lines, look_up, paths[2], glint_job_option(args, "counts"));
     }
     membership_result_fini(&o);
     return glint_error(g)->code;

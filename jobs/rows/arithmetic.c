@@ -26,7 +26,7 @@ static const char *set_inexact_number(double value, bool finite, struct number *
 }
 
 /* The largest number of 38 digits. */
-static __int128 exact_units_max(void)
+static __int128 largest_38_digit_number(void)
 {
     const __int128 half = 10 * (__int128)exact_sum_powers[EXACT_SUM_SHIFT_MAX]; /* 10^19 */
     return half * half - 1;
@@ -41,7 +41,7 @@ static bool scale_exact_units(const struct number *n, int by, __int128 *out)
         if (__builtin_mul_overflow(*out, (__int128)exact_sum_powers[shift], out)) return false;
         left -= shift;
     }
-    return *out <= exact_units_max() && *out >= -exact_units_max();
+    return *out <= largest_38_digit_number() && *out >= -largest_38_digit_number();
 }
 
 /* Calculates units. Returns false if they do not fit. */
@@ -62,7 +62,8 @@ static bool calculate_exact_numbers(enum arithmetic operation, const struct numb
     const bool overflow = operation == ARITHMETIC_MULTIPLY ? __builtin_mul_overflow(x, y, &result)
                           : operation == ARITHMETIC_ADD    ? __builtin_add_overflow(x, y, &result)
                                                            : __builtin_sub_overflow(x, y, &result);
-    if (overflow || result > exact_units_max() || result < -exact_units_max()) return false;
+    if (overflow || result > largest_38_digit_number() || result < -largest_38_digit_number())
+        return false;
     *out = make_exact_number(result, decimals);
     return true;
 }

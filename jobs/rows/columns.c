@@ -98,8 +98,8 @@ static int set_unknown_column_error(struct table *t, const char *option, const c
         : expression && t->header
             ? "$2 is the second column; a name with a space or a sign is in double quotes"
         : cut_option_letters(&rest, "nrt") != 0
-            ? "leave out the colon and the letters: only --by of sort and top, and --min and --max of "
-              "agg, have some"
+            ? "leave out the colon and the letters: only --by of sort and top, and --min and --max "
+              "of agg, have some"
         : t->csv == FIELDS_COLUMNS ? "use one of these names, or the number of the column"
         : t->header                ? "see --delimiter, or use the number of the column"
                     : "use a number, from 1, or --header and a name of the first line";

@@ -19,7 +19,7 @@ static bool row_has_quoted(struct glint_slice row, uint8_t delimiter)
     return false;
 }
 
-static int quoted_row_error(struct glint_task *task, struct glint_slice row)
+static int set_quoted_row_error(struct glint_task *task, struct glint_slice row)
 {
     return glint_fail_row(task, GLINT_E_INPUT_FORMAT, row,
                           "add --csv; in tab-separated text, quotes are part of the field",
@@ -28,7 +28,7 @@ static int quoted_row_error(struct glint_task *task, struct glint_slice row)
 
 int fields_reject_quoted_row(struct glint_task *task, struct glint_slice row, uint8_t delimiter)
 {
-    return row_has_quoted(row, delimiter) ? quoted_row_error(task, row) : 0;
+    return row_has_quoted(row, delimiter) ? set_quoted_row_error(task, row) : 0;
 }
 
 int fields_reject_quoted(struct glint_task *task, const struct glint_batch *lines,

@@ -7,7 +7,7 @@ enum { DATE_BYTES = 10, FRACTION_DIGITS = 9, DAY_SECONDS = 86400, HOUR_SECONDS =
 enum { YEAR_DIGITS = 4, YEAR_DIGITS_MAX = 7 }; /* of a date of Arrow */
 
 /* Cuts exactly `count` digits off the text. */
-static bool cut_timestamp_digits(struct glint_slice *text, uint32_t count, int64_t *out)
+static bool parse_timestamp_digits(struct glint_slice *text, uint32_t count, int64_t *out)
 {
     if (text->size < count) return false;
     *out = 0;
@@ -21,7 +21,7 @@ static bool cut_timestamp_digits(struct glint_slice *text, uint32_t count, int64
     return true;
 }
 
-static bool cut_timestamp_byte(struct glint_slice *text, char byte)
+static bool skip_timestamp_byte(struct glint_slice *text, char byte)
 {
     if (text->size == 0 || text->data[0] != (uint8_t)byte) return false;
     text->data++;
@@ -48,26 +48,26 @@ static int64_t days_since_1970(int64_t year, int64_t month, int64_t day)
 }
 
 /* Four digits, or, with a sign, up to YEAR_DIGITS_MAX. */
-static bool cut_timestamp_year(struct glint_slice *text, int64_t *out)
+static bool parse_timestamp_year(struct glint_slice *text, int64_t *out)
 {
-    const bool minus = cut_timestamp_byte(text, '-');
-    const bool sign = minus || cut_timestamp_byte(text, '+');
+    const bool minus = skip_timestamp_byte(text, '-');
+    const bool sign = minus || skip_timestamp_byte(text, '+');
     uint32_t digits = sign ? 0 : YEAR_DIGITS;
     if (sign)
         while (digits < text->size && text->data[digits] != '-') digits++;
     if (digits < YEAR_DIGITS || digits > YEAR_DIGITS_MAX ||
-        !cut_timestamp_digits(text, digits, out))
+        !parse_timestamp_digits(text, digits, out))
         return false;
     if (minus) *out = -*out;
     return true;
 }
 
-static bool cut_timestamp_date(struct glint_slice *text, struct timestamp *out)
+static bool parse_timestamp_date(struct glint_slice *text, struct timestamp *out)
 {
     int64_t year, month, day;
-    if (!cut_timestamp_year(text, &year) || !cut_timestamp_byte(text, '-') ||
-        !cut_timestamp_digits(text, 2, &month) || !cut_timestamp_byte(text, '-') ||
-        !cut_timestamp_digits(text, 2, &day))
+    if (!parse_timestamp_year(text, &year) || !skip_timestamp_byte(text, '-') ||
+        !parse_timestamp_digits(text, 2, &month) || !skip_timestamp_byte(text, '-') ||
+        !parse_timestamp_digits(text, 2, &day))
         return false;
     if (month < 1 || month > 12 || day < 1 || day > days_of_month(year, month))
         return false;
@@ -76,28 +76,29 @@ static bool cut_timestamp_date(struct glint_slice *text, struct timestamp *out)
 }
 
 /* Of hours and minutes, from the colon on: seconds and their fraction. */
-static bool cut_timestamp_seconds(struct glint_slice *text, struct timestamp *out)
+static bool parse_timestamp_seconds(struct glint_slice *text, struct timestamp *out)
 {
     int64_t seconds = 0, digit;
-    if (!cut_timestamp_byte(text, ':')) return true;
-    if (!cut_timestamp_digits(text, 2, &seconds) || seconds > 59) return false;
+    if (!skip_timestamp_byte(text, ':')) return true;
+    if (!parse_timestamp_digits(text, 2, &seconds) || seconds > 59) return false;
     out->seconds += seconds;
-    if (!cut_timestamp_byte(text, '.')) return true;
+    if (!skip_timestamp_byte(text, '.')) return true;
     int32_t unit = 100000000, digits = 0;
-    for (; digits < FRACTION_DIGITS && cut_timestamp_digits(text, 1, &digit); digits++, unit /= 10)
+    for (; digits < FRACTION_DIGITS && parse_timestamp_digits(text, 1, &digit);
+         digits++, unit /= 10)
         out->nanos += (int32_t)digit * unit;
     return digits > 0;
 }
 
-static bool cut_timestamp_offset(struct glint_slice *text, struct timestamp *out)
+static bool parse_timestamp_offset(struct glint_slice *text, struct timestamp *out)
 {
     int64_t hours, minutes = 0;
-    if (text->size == 0 || cut_timestamp_byte(text, 'Z')) return true;
-    const bool east = cut_timestamp_byte(text, '+');
-    if ((!east && !cut_timestamp_byte(text, '-')) || !cut_timestamp_digits(text, 2, &hours))
+    if (text->size == 0 || skip_timestamp_byte(text, 'Z')) return true;
+    const bool east = skip_timestamp_byte(text, '+');
+    if ((!east && !skip_timestamp_byte(text, '-')) || !parse_timestamp_digits(text, 2, &hours))
         return false;
-    if ((cut_timestamp_byte(text, ':') || text->size > 0) &&
-        !cut_timestamp_digits(text, 2, &minutes))
+    if ((skip_timestamp_byte(text, ':') || text->size > 0) &&
+        !parse_timestamp_digits(text, 2, &minutes))
         return false;
     if (hours > 23 || minutes > 59) return false;
     const int64_t seconds = hours * HOUR_SECONDS + minutes * 60;
@@ -106,31 +107,31 @@ static bool cut_timestamp_offset(struct glint_slice *text, struct timestamp *out
 }
 
 /* Adds HH:MM, and seconds and a fraction if they are there. */
-static bool cut_time_of_day(struct glint_slice *text, struct timestamp *out)
+static bool parse_time_of_day(struct glint_slice *text, struct timestamp *out)
 {
     int64_t hours, minutes;
-    if (!cut_timestamp_digits(text, 2, &hours) || !cut_timestamp_byte(text, ':') ||
-        !cut_timestamp_digits(text, 2, &minutes) || hours > 23 || minutes > 59)
+    if (!parse_timestamp_digits(text, 2, &hours) || !skip_timestamp_byte(text, ':') ||
+        !parse_timestamp_digits(text, 2, &minutes) || hours > 23 || minutes > 59)
         return false;
     out->seconds += hours * HOUR_SECONDS + minutes * 60;
-    return cut_timestamp_seconds(text, out);
+    return parse_timestamp_seconds(text, out);
 }
 
 bool timestamp_parse(struct glint_slice text, struct timestamp *out)
 {
-    if (!cut_timestamp_date(&text, out)) return false;
+    if (!parse_timestamp_date(&text, out)) return false;
     if (text.size == 0) return true;
-    if (!cut_timestamp_byte(&text, 'T') && !cut_timestamp_byte(&text, ' ')) return false;
-    return cut_time_of_day(&text, out) && cut_timestamp_offset(&text, out) && text.size == 0;
+    if (!skip_timestamp_byte(&text, 'T') && !skip_timestamp_byte(&text, ' ')) return false;
+    return parse_time_of_day(&text, out) && parse_timestamp_offset(&text, out) && text.size == 0;
 }
 
 bool timestamp_parse_time_of_day(struct glint_slice text, struct timestamp *out)
 {
     *out = (struct timestamp){.seconds = 0};
-    return cut_time_of_day(&text, out) && text.size == 0;
+    return parse_time_of_day(&text, out) && text.size == 0;
 }
 
 bool timestamp_parse_date(struct glint_slice text, struct timestamp *out)
 {
-    return text.size == DATE_BYTES && cut_timestamp_date(&text, out);
+    return text.size == DATE_BYTES && parse_timestamp_date(&text, out);
 }

@@ -93,7 +93,7 @@ static double limbs_f64(const uint64_t *limbs)
 
 /* n * sum of squares - sum^2, which is n times the sum of squared differences from the mean, times
  * 10^(2 * decimals). It is not negative, so that the result modulo 2^384 is the result. */
-static double exact_differences(const struct variance *v)
+static double exact_squared_differences(const struct variance *v)
 {
     uint64_t squares[LIMBS] = {0}, sum[LIMBS], minus_count[LIMBS], out[LIMBS] = {0};
     memcpy(squares, v->squares.limbs, sizeof v->squares.limbs);
@@ -112,7 +112,7 @@ bool variance_value(const struct variance *v, bool sample, double *out)
     const int64_t count = v->exact + v->inexact;
     if (count < (sample ? 2 : 1)) return false;
     const double divisor = (double)count - (sample ? 1 : 0);
-    const double exact = v->exact > 0 ? exact_differences(v) : 0;
+    const double exact = v->exact > 0 ? exact_squared_differences(v) : 0;
     const double scale = pow(10, v->squares.decimals);
     if (v->inexact == 0) {
         *out = exact / ((double)count * divisor * scale);

@@ -232,7 +232,7 @@ const struct glint_function agg_quantile_value = {.name = "agg.quantileValue",
                                                   .each = quantile_value_each};
 
 /* (group, input) for each quantile of each group. `args` are those of agg_row. */
-static struct glint_rdd *agg_quantiles(struct glint_rdd *lines, struct glint_args *args)
+static struct glint_rdd *quantile_inputs_rdd(struct glint_rdd *lines, struct glint_args *args)
 {
     struct glint_rdd *keys = glint_flat_map(lines, &agg_quantile_key, args);
     struct glint_rdd *counts = glint_with_partitioner(
@@ -599,8 +599,8 @@ static int read_agg_plan(struct table *t, const struct glint_job_args *args, str
                        "there is nothing to compute");
 }
 
-static struct glint_args *function_args(const struct table *t, const struct columns *c,
-                                        const struct agg_plan *plan, uint32_t column)
+static struct glint_args *agg_function_args(const struct table *t, const struct columns *c,
+                                            const struct agg_plan *plan, uint32_t column)
 {
     struct glint_args *args = glint_args(t->g);
     columns_args(args, t, c);
@@ -619,8 +619,8 @@ static struct glint_rdd *make_input_without_row(struct glint *g)
 }
 
 /* (group, input) of each row. */
-static struct glint_rdd *row_inputs(const struct table *t, const struct columns *c,
-                                    const struct agg_plan *plan, struct glint_args *args)
+static struct glint_rdd *group_inputs_rdd(const struct table *t, const struct columns *c,
+                                          const struct agg_plan *plan, struct glint_args *args)
 {
     const struct glint_column_cells cells = {.keys = c->number,
                                              .numbers = c->number + plan->by,
@@ -645,16 +645,16 @@ static int agg_run(struct glint *g, const struct glint_job_args *args)
     table_key_columns(&table, &columns, 0, plan.by);
     table_key_columns(&table, &columns, distinct, distinct + plan.distinct);
     table_read_only_columns(&table, &columns);
-    struct glint_args *row_args = function_args(&table, &columns, &plan, 0);
-    struct glint_rdd *inputs = row_inputs(&table, &columns, &plan, row_args);
+    struct glint_args *row_args = agg_function_args(&table, &columns, &plan, 0);
+    struct glint_rdd *inputs = group_inputs_rdd(&table, &columns, &plan, row_args);
     for (uint32_t i = 0; i < plan.distinct; i++) {
-        struct glint_args *value_args = function_args(&table, &columns, &plan, i);
+        struct glint_args *value_args = agg_function_args(&table, &columns, &plan, i);
         struct glint_rdd *values = glint_flat_map(table_read_again(&table), &agg_value, value_args);
         inputs =
             glint_union(inputs, glint_map_values(glint_distinct(values), &agg_seen, value_args));
     }
     if (plan.quantile_count > 0)
-        inputs = glint_union(inputs, agg_quantiles(table_read_again(&table), row_args));
+        inputs = glint_union(inputs, quantile_inputs_rdd(table_read_again(&table), row_args));
     if (plan.by == 0) inputs = glint_union(inputs, make_input_without_row(g));
     struct glint_rdd *groups = glint_combine_by_key(inputs, &agg_merge, row_args);
     if (plan.by == 0) groups = glint_with_partitions(groups, 1);

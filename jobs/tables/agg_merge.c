@@ -121,7 +121,7 @@ int agg_acc_check(struct glint_task *task, const struct agg_plan *p, struct glin
     return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "the numbers of a group are not valid");
 }
 
-static int set_invalid_input(struct glint_task *task)
+static int set_invalid_group_row_error(struct glint_task *task)
 {
     return glint_fail(task, GLINT_E_SHUFFLE_CORRUPT, NULL, "a row of a group is not valid");
 }
@@ -387,7 +387,7 @@ static int merge_numbers(struct glint_task *task, struct agg_merge_state *s, str
         }
     for (; i < p->numbers; i++) {
         struct number number;
-        if (!number_read_cell(row, &number)) return set_invalid_input(task);
+        if (!number_read_cell(row, &number)) return set_invalid_group_row_error(task);
         const int e = merge_number(task, s, acc, i, &number);
         if (e != 0) return e;
     }
@@ -399,7 +399,7 @@ static int merge_quantile(struct glint_task *task, const struct agg_plan *p, uin
 {
     struct number number;
     if (index >= p->quantile_count || !number_read_cell(&cell, &number) || cell.size > 0)
-        return set_invalid_input(task);
+        return set_invalid_group_row_error(task);
     memcpy(acc + quantile_offset(p, form_of_acc(acc), index), &number, sizeof number);
     return 0;
 }
@@ -410,7 +410,7 @@ static int agg_merge_row(struct glint_task *task, void *state, struct glint_acc 
     struct agg_merge_state *s = state;
     const struct agg_plan *p = &s->plan;
     struct glint_slice rest = value->bytes;
-    if (rest.size == 0) return set_invalid_input(task);
+    if (rest.size == 0) return set_invalid_group_row_error(task);
     const int8_t what = (int8_t)rest.data[0];
     rest.data++;
     rest.size--;
@@ -418,7 +418,7 @@ static int agg_merge_row(struct glint_task *task, void *state, struct glint_acc 
         return merge_quantile(task, p, glint_acc_bytes(acc), (uint32_t)(AGG_QUANTILES - what),
                               rest);
     if (what != AGG_ROW) {
-        if (what >= p->distinct || rest.size > 0) return set_invalid_input(task);
+        if (what >= p->distinct || rest.size > 0) return set_invalid_group_row_error(task);
         if (what != AGG_NO_ROW)
             add_agg_count(p, glint_acc_bytes(acc), p->counted + (uint32_t)what, 1);
         return 0;
@@ -426,7 +426,7 @@ static int agg_merge_row(struct glint_task *task, void *state, struct glint_acc 
     if (p->counted) add_agg_count(p, glint_acc_bytes(acc), 0, 1);
     const int e = merge_numbers(task, s, acc, &rest);
     if (e != 0) return e;
-    if (p->texts == 0) return rest.size == 0 ? 0 : set_invalid_input(task);
+    if (p->texts == 0) return rest.size == 0 ? 0 : set_invalid_group_row_error(task);
     const uint64_t offset = texts_offset(p, form_of_acc(acc->value.bytes.data));
     return agg_texts_merge_row(task, s, acc, offset, rest);
 }

@@ -27,7 +27,7 @@ bool agg_texts_read(struct glint_slice bytes, uint32_t count, struct glint_slice
     return bytes.size == 0;
 }
 
-static int compare_texts(struct glint_slice a, struct glint_slice b)
+static int compare_group_texts(struct glint_slice a, struct glint_slice b)
 {
     const uint64_t size = a.size < b.size ? a.size : b.size;
     const int r = size > 0 ? memcmp(a.data, b.data, size) : 0;
@@ -45,8 +45,9 @@ static bool next_text_replaces_current(const struct agg_text *text, struct glint
     if (kind == AGG_LAST) return true;
     assert(kind == AGG_MIN_TEXT || kind == AGG_MAX_TEXT);
     if (next.data == NULL || current.data == NULL) return next.data != NULL;
-    const int r = text->time ? compare_texts(columns_time_text(next), columns_time_text(current))
-                             : compare_texts(next, current);
+    const int r = text->time
+                      ? compare_group_texts(columns_time_text(next), columns_time_text(current))
+                      : compare_group_texts(next, current);
     return kind == AGG_MIN_TEXT ? r < 0 : r > 0;
 }
 

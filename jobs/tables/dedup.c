@@ -100,7 +100,7 @@ static uint32_t set_dedup_bits(struct unseen_state *s, struct glint_slice id)
 {
     uint64_t indexes[BLOOM_K_MAX];
     uint32_t fresh = 0;
-    bloom_indexes(&s->params, id.data, id.size, indexes);
+    bloom_compute_indexes(&s->params, id.data, id.size, indexes);
     for (uint32_t i = 0; i < s->params.k; i++) {
         uint8_t *const byte = &s->bits[indexes[i] / 8];
         const uint8_t bit = (uint8_t)(1u << indexes[i] % 8);

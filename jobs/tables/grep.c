@@ -167,7 +167,7 @@ static int check_csv_record(struct keep_state *s, struct glint_task *task, struc
 }
 
 /* Returns 1 if the row is kept, 0 if not, or a code. */
-static int keep_matching_row(struct keep_state *s, struct glint_task *task, struct glint_slice row)
+static int match_row(struct keep_state *s, struct glint_task *task, struct glint_slice row)
 {
     struct glint_slice field = row;
     bool bad = false;
@@ -190,7 +190,7 @@ static int keep_matching_row(struct keep_state *s, struct glint_task *task, stru
 
 static int keep_if_matching(struct glint_task *task, void *state, const struct glint_record *in)
 {
-    return keep_matching_row(state, task, in->value.bytes);
+    return match_row(state, task, in->value.bytes);
 }
 
 /* Consecutive lines: searches all of them at once, and finds the line of each hit. The text has no
@@ -228,7 +228,7 @@ static int select_matching_rows(struct glint_task *task, void *state, const stru
         return 0;
     }
     for (uint32_t row = 0; row < in->rows; row++) {
-        int keep = keep_matching_row(s, task, glint_column_slice(lines, row));
+        int keep = match_row(s, task, glint_column_slice(lines, row));
         if (keep < 0) return keep;
         out_rows[kept] = (uint16_t)row;
         kept += (uint32_t)keep;

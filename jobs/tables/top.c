@@ -105,7 +105,7 @@ static double heap_bytes_for(uint64_t rows)
 
 /* What all rows need, if they are like those that fit. Memory of an entry that doubles for a longer
  * line is not used again, so that two sizes come to 3 times the first. */
-static int top_memory_error(const struct best_state *s, struct glint_task *task, uint64_t size)
+static int set_top_memory_error(const struct best_state *s, struct glint_task *task, uint64_t size)
 {
     const double heap = heap_bytes_for(s->capacity), rows = (double)s->rows_max;
     const double lines = (double)(s->room + (s->count < s->capacity ? size : 0)) - heap;
@@ -124,7 +124,7 @@ static int top_memory_error(const struct best_state *s, struct glint_task *task,
 static int allocate_limited_task_memory(struct best_state *s, struct glint_task *task,
                                         uint64_t size, void **out)
 {
-    if (size > (uint64_t)s->room_max - s->room) return top_memory_error(s, task, size);
+    if (size > (uint64_t)s->room_max - s->room) return set_top_memory_error(s, task, size);
     *out = glint_scratch(task, size);
     s->room += size;
     return *out != NULL ? 0 : GLINT_E_NO_MEMORY;

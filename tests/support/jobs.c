@@ -60,7 +60,7 @@ void scratch_ratings(const char *name, uint64_t rows)
     size_t capacity = (size_t)rows * RATINGS_ROW_BYTES_MAX;
     uint8_t *data = malloc(capacity);
     require_ok(data != NULL, name);
-    scratch_write(name, data, ratings_format(1, 0, rows, data, capacity));
+    scratch_write(name, data, ratings_format_rows(1, 0, rows, data, capacity));
     free(data);
 }
 

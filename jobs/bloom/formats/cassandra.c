@@ -65,13 +65,13 @@ static void cassandra_size(double n, double p, double *out_m, double *out_k)
     *out_k = k;
 }
 
-static uint32_t cassandra_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t cassandra_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     uint32_t size = format_put_big_endian(out, params->k, 4);
     return size + format_put_big_endian(out + size, params->m / 64, 4);
 }
 
-static const char *cassandra_decode(struct head *head, struct bloom_params *params)
+static const char *cassandra_decode_head(struct head *head, struct bloom_params *params)
 {
     const char *wrong = format_get_java_k(head, params);
     return wrong != NULL ? wrong : format_get_java_words(head, params);
@@ -85,5 +85,5 @@ const struct format format_cassandra = {.name = "cassandra",
                                         .id_max = UINT16_MAX,
                                         .size_rule = cassandra_size,
                                         .indexes = cassandra_indexes,
-                                        .encode = cassandra_encode,
-                                        .decode = cassandra_decode};
+                                        .encode = cassandra_encode_head,
+                                        .decode = cassandra_decode_head};

@@ -31,7 +31,7 @@ static void datasketches_size(double n, double p, double *out_m, double *out_k)
     *out_k = ceil(*out_m / n * log(2));
 }
 
-static uint32_t datasketches_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t datasketches_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     const uint8_t kind[] = {PREAMBLE, VERSION, FAMILY, 0};
     uint32_t size = sizeof kind;
@@ -56,7 +56,7 @@ static const char *decode_sketch_preamble(struct head *head)
     return flags == 0 && longs == PREAMBLE ? NULL : "its flags are unknown";
 }
 
-static const char *datasketches_decode(struct head *head, struct bloom_params *params)
+static const char *datasketches_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t k, zero, words, set;
     const char *wrong = decode_sketch_preamble(head);
@@ -84,5 +84,5 @@ const struct format format_datasketches = {.name = "datasketches",
                                            .id_min = 1,
                                            .size_rule = datasketches_size,
                                            .indexes = datasketches_indexes,
-                                           .encode = datasketches_encode,
-                                           .decode = datasketches_decode};
+                                           .encode = datasketches_encode_head,
+                                           .decode = datasketches_decode_head};

@@ -89,7 +89,7 @@ static void fastbloom_size(double n, double p, double *out_m, double *out_k)
     *out_k = k < 1 ? 1 : k;
 }
 
-static uint32_t fastbloom_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t fastbloom_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     return format_put_little_endian(out, params->m / 64, 8);
 }
@@ -111,7 +111,7 @@ static uint32_t fastbloom_encode_trailer(const struct bloom_params *params, uint
     return size;
 }
 
-static const char *fastbloom_decode(struct head *head, struct bloom_params *params)
+static const char *fastbloom_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t words;
     if (!format_get_little_endian(head, 8, &words)) return format_truncated;
@@ -146,7 +146,7 @@ const struct format format_fastbloom = {.name = "fastbloom",
                                         .m_max = BLOOM_M_MAX,
                                         .size_rule = fastbloom_size,
                                         .indexes = fastbloom_indexes,
-                                        .encode = fastbloom_encode,
+                                        .encode = fastbloom_encode_head,
                                         .encode_trailer = fastbloom_encode_trailer,
-                                        .decode = fastbloom_decode,
+                                        .decode = fastbloom_decode_head,
                                         .decode_trailer = fastbloom_decode_trailer};

@@ -34,14 +34,14 @@ static void go_size(double n, double p, double *out_m, double *out_k)
     *out_k = ceil(log(2) * *out_m / n);
 }
 
-static uint32_t go_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t go_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     uint32_t size = format_put_big_endian(out, params->m, 8);
     size += format_put_big_endian(out + size, params->k, 8);
     return size + format_put_big_endian(out + size, params->m, 8);
 }
 
-static const char *go_decode(struct head *head, struct bloom_params *params)
+static const char *go_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t k, bits;
     if (!format_get_big_endian(head, 8, &params->m)) return format_truncated;
@@ -53,7 +53,7 @@ static const char *go_decode(struct head *head, struct bloom_params *params)
     return bits == params->m ? NULL : "the bits are not as many as the header says";
 }
 
-static uint32_t go_json_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t go_json_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     uint32_t size = format_put_text(out, "{\"m\":");
     size += format_put_decimal(out + size, params->m);
@@ -68,7 +68,7 @@ static uint32_t go_json_encode_trailer(const struct bloom_params *params, uint8_
     return format_put_text(out, "\"}");
 }
 
-static const char *go_json_decode(struct head *head, struct bloom_params *params)
+static const char *go_json_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t k;
     const char *wrong = format_get_text(head, "{");
@@ -100,8 +100,8 @@ const struct format format_go_bloom = {.name = "go-bloom",
                                        .m_max = BLOOM_M_MAX,
                                        .size_rule = go_size,
                                        .indexes = go_indexes,
-                                       .encode = go_encode,
-                                       .decode = go_decode};
+                                       .encode = go_encode_head,
+                                       .decode = go_decode_head};
 const struct format format_go_bloom_json = {.name = "go-bloom-json",
                                             .program = "Go's bits-and-blooms BloomFilter as JSON",
                                             .scheme = BLOOM_GO_BLOOM,
@@ -109,7 +109,7 @@ const struct format format_go_bloom_json = {.name = "go-bloom-json",
                                             .m_max = BLOOM_M_MAX,
                                             .size_rule = go_size,
                                             .indexes = go_indexes,
-                                            .encode = go_json_encode,
+                                            .encode = go_json_encode_head,
                                             .encode_trailer = go_json_encode_trailer,
-                                            .decode = go_json_decode,
+                                            .decode = go_json_decode_head,
                                             .decode_trailer = go_json_decode_trailer};

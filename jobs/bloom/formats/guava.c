@@ -25,14 +25,14 @@ static void guava_size(double n, double p, double *out_m, double *out_k)
     *out_k = k < 1 ? 1 : k;
 }
 
-static uint32_t guava_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t guava_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     uint32_t size = format_put_big_endian(out, GUAVA_MITZ_64, 1);
     size += format_put_big_endian(out + size, params->k, 1);
     return size + format_put_big_endian(out + size, params->m / 64, 4);
 }
 
-static const char *guava_decode(struct head *head, struct bloom_params *params)
+static const char *guava_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t strategy, k;
     if (!format_get_big_endian(head, 1, &strategy)) return format_truncated;
@@ -51,5 +51,5 @@ const struct format format_guava = {.name = "guava",
                                     .m_max = BLOOM_M_MAX,
                                     .size_rule = guava_size,
                                     .indexes = guava_indexes,
-                                    .encode = guava_encode,
-                                    .decode = guava_decode};
+                                    .encode = guava_encode_head,
+                                    .decode = guava_decode_head};

@@ -19,7 +19,7 @@ static void hadoop_indexes(const struct bloom_params *params, const uint8_t *id,
     }
 }
 
-static uint32_t hadoop_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t hadoop_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     uint32_t size = format_put_big_endian(out, (uint64_t)HADOOP_VERSION, 4);
     size += format_put_big_endian(out + size, params->k, 4);
@@ -27,7 +27,7 @@ static uint32_t hadoop_encode(const struct bloom_params *params, uint8_t *out)
     return size + format_put_big_endian(out + size, params->m, 4);
 }
 
-static const char *hadoop_decode(struct head *head, struct bloom_params *params)
+static const char *hadoop_decode_head(struct head *head, struct bloom_params *params)
 {
     int64_t version, m;
     uint64_t hash;
@@ -52,5 +52,5 @@ const struct format format_hadoop = {.name = "hadoop",
                                      .m_max = INT32_MAX,
                                      .id_min = 1,
                                      .indexes = hadoop_indexes,
-                                     .encode = hadoop_encode,
-                                     .decode = hadoop_decode};
+                                     .encode = hadoop_encode_head,
+                                     .decode = hadoop_decode_head};

@@ -33,7 +33,7 @@ static void npm_size(double n, double p, double *out_m, double *out_k)
     *out_k = ceil(*out_m / n * log(2));
 }
 
-static uint32_t npm_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t npm_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     uint32_t size = format_put_text(out, "{\"type\":\"BloomFilter\",\"_size\":");
     size += format_put_decimal(out + size, params->m);
@@ -51,7 +51,7 @@ static uint32_t npm_encode_trailer(const struct bloom_params *params, uint8_t *o
     return size + format_put_text(out + size, "}");
 }
 
-static const char *npm_decode(struct head *head, struct bloom_params *params)
+static const char *npm_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t k = 0, bits = 0;
     const char *wrong = format_get_text(head, "{");
@@ -98,7 +98,7 @@ const struct format format_npm_bloom = {.name = "npm-bloom",
                                         .size_rule = npm_size,
                                         .default_seed = NPM_SEED,
                                         .indexes = npm_indexes,
-                                        .encode = npm_encode,
+                                        .encode = npm_encode_head,
                                         .encode_trailer = npm_encode_trailer,
-                                        .decode = npm_decode,
+                                        .decode = npm_decode_head,
                                         .decode_trailer = npm_decode_trailer};

@@ -64,7 +64,7 @@ static void orc_size(double n, double p, double *out_m, double *out_k)
     *out_k = k < 1 ? 1 : k;
 }
 
-static uint32_t orc_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t orc_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     uint8_t inner[32] = {K_FIELD};
     uint32_t size = 1, head;
@@ -87,7 +87,7 @@ static const char *decode_protobuf_field(struct head *head, uint64_t field, uint
     return byte == field ? format_get_varint(head, out) : "another field is expected";
 }
 
-static const char *orc_decode(struct head *head, struct bloom_params *params)
+static const char *orc_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t length = 0, k = 0, bytes = 0;
     const char *wrong = decode_protobuf_field(head, FILTER_FIELD, &length);
@@ -115,5 +115,5 @@ const struct format format_orc = {.name = "orc",
                                   .m_max = INT32_MAX,
                                   .size_rule = orc_size,
                                   .indexes = orc_indexes,
-                                  .encode = orc_encode,
-                                  .decode = orc_decode};
+                                  .encode = orc_encode_head,
+                                  .decode = orc_decode_head};

@@ -9,7 +9,7 @@
 static const uint8_t parquet_kinds[] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
 enum { PARQUET_BYTES_FIELD = 0x15, PARQUET_BYTES_MAX = 128 << 20 };
 
-static uint32_t parquet_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t parquet_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     out[0] = PARQUET_BYTES_FIELD;
     const uint32_t size = 1 + format_put_varint(out + 1, params->m / 8 * 2); /* zigzag */
@@ -18,7 +18,7 @@ static uint32_t parquet_encode(const struct bloom_params *params, uint8_t *out)
     return size + (uint32_t)sizeof parquet_kinds;
 }
 
-static const char *parquet_decode(struct head *head, struct bloom_params *params)
+static const char *parquet_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t byte, zigzag;
     if (!format_get_big_endian(head, 1, &byte)) return format_truncated;
@@ -44,7 +44,7 @@ uint64_t bloom_parquet_size(const uint8_t *data, uint64_t size)
 {
     struct head head = {.data = data, .have = size, .size = size};
     struct bloom_params params = {.n = 0};
-    return parquet_decode(&head, &params) == NULL ? head.end + params.m / 8 : 0;
+    return parquet_decode_head(&head, &params) == NULL ? head.end + params.m / 8 : 0;
 }
 
 const struct format format_parquet = {.name = "parquet",
@@ -53,5 +53,5 @@ const struct format format_parquet = {.name = "parquet",
                                       .layout = BLOOM_SPLIT_BLOCK,
                                       .body = FORMAT_BYTES,
                                       .m_max = (uint64_t)PARQUET_BYTES_MAX * 8,
-                                      .encode = parquet_encode,
-                                      .decode = parquet_decode};
+                                      .encode = parquet_encode_head,
+                                      .decode = parquet_decode_head};

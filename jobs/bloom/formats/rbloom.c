@@ -28,12 +28,12 @@ static void rbloom_size(double n, double p, double *out_m, double *out_k)
     *out_k = trunc(bits / n * log(2));
 }
 
-static uint32_t rbloom_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t rbloom_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     return format_put_little_endian(out, params->k, 8);
 }
 
-static const char *rbloom_decode(struct head *head, struct bloom_params *params)
+static const char *rbloom_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t k;
     if (!format_get_little_endian(head, 8, &k)) return format_truncated;
@@ -52,5 +52,5 @@ const struct format format_rbloom = {.name = "rbloom",
                                      .m_max = BLOOM_M_MAX,
                                      .size_rule = rbloom_size,
                                      .indexes = rbloom_indexes,
-                                     .encode = rbloom_encode,
-                                     .decode = rbloom_decode};
+                                     .encode = rbloom_encode_head,
+                                     .decode = rbloom_decode_head};

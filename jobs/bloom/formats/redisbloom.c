@@ -53,7 +53,7 @@ static void redis_size(double n, double p, double *out_m, double *out_k)
 }
 
 /* p is not kept, so the rate is that of the size. */
-static uint32_t redis_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t redis_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     const double per_id = (double)params->m / (double)params->n, rate = exp(-per_id * REDIS_LN2_2);
     uint32_t size = format_put_little_endian(out, params->n, 8);
@@ -83,7 +83,7 @@ static const char *decode_filter_chain_head(struct head *head)
     return format_get_little_endian(head, 4, &growth) ? NULL : format_truncated;
 }
 
-static const char *redis_decode(struct head *head, struct bloom_params *params)
+static const char *redis_decode_head(struct head *head, struct bloom_params *params)
 {
     uint64_t bytes, items, number, k;
     const char *wrong = decode_filter_chain_head(head);
@@ -112,5 +112,5 @@ const struct format format_redisbloom = {.name = "redisbloom",
                                          .m_max = BLOOM_M_MAX,
                                          .size_rule = redis_size,
                                          .indexes = redis_indexes,
-                                         .encode = redis_encode,
-                                         .decode = redis_decode};
+                                         .encode = redis_encode_head,
+                                         .decode = redis_decode_head};

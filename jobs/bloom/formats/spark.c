@@ -39,14 +39,14 @@ static void spark_size(double n, double p, double *out_m, double *out_k)
     *out_k = k < 1 ? 1 : k;
 }
 
-static uint32_t spark_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t spark_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     uint32_t size = format_put_big_endian(out, SPARK_V1, 4);
     size += format_put_big_endian(out + size, params->k, 4);
     return size + format_put_big_endian(out + size, params->m / 64, 4);
 }
 
-static const char *spark_decode(struct head *head, struct bloom_params *params)
+static const char *spark_decode_head(struct head *head, struct bloom_params *params)
 {
     int64_t version;
     if (!format_get_java_int(head, &version)) return format_truncated;
@@ -56,7 +56,7 @@ static const char *spark_decode(struct head *head, struct bloom_params *params)
     return wrong != NULL ? wrong : format_get_java_words(head, params);
 }
 
-static uint32_t spark_v2_encode(const struct bloom_params *params, uint8_t *out)
+static uint32_t spark_v2_encode_head(const struct bloom_params *params, uint8_t *out)
 {
     uint32_t size = format_put_big_endian(out, SPARK_V2, 4);
     size += format_put_big_endian(out + size, params->k, 4);
@@ -64,7 +64,7 @@ static uint32_t spark_v2_encode(const struct bloom_params *params, uint8_t *out)
     return size + format_put_big_endian(out + size, params->m / 64, 4);
 }
 
-static const char *spark_v2_decode(struct head *head, struct bloom_params *params)
+static const char *spark_v2_decode_head(struct head *head, struct bloom_params *params)
 {
     int64_t version;
     if (!format_get_java_int(head, &version)) return format_truncated;
@@ -83,8 +83,8 @@ const struct format format_spark = {.name = "spark",
                                     .m_max = INT32_MAX,
                                     .size_rule = spark_size,
                                     .indexes = spark_indexes,
-                                    .encode = spark_encode,
-                                    .decode = spark_decode};
+                                    .encode = spark_encode_head,
+                                    .decode = spark_decode_head};
 const struct format format_spark_v2 = {.name = "spark-v2",
                                        .program = "Spark's BloomFilter, version 2",
                                        .scheme = BLOOM_SPARK_BLOOM_V2,
@@ -92,5 +92,5 @@ const struct format format_spark_v2 = {.name = "spark-v2",
                                        .m_max = BLOOM_M_MAX,
                                        .size_rule = spark_size,
                                        .indexes = spark_v2_indexes,
-                                       .encode = spark_v2_encode,
-                                       .decode = spark_v2_decode};
+                                       .encode = spark_v2_encode_head,
+                                       .decode = spark_v2_decode_head};

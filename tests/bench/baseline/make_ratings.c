@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     if (argc == 5) put(chunk, ratings_header(chunk, sizeof chunk));
     while (row < end) {
         uint64_t rows = end - row < CHUNK_ROWS ? end - row : CHUNK_ROWS;
-        put(chunk, ratings_format(seed, row, rows, chunk, sizeof chunk));
+        put(chunk, ratings_format_rows(seed, row, rows, chunk, sizeof chunk));
         row += rows;
     }
     return 0;

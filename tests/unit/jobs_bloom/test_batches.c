@@ -127,7 +127,7 @@ static void check_indexes(const struct bloom_set *set, const struct sample *samp
         uint64_t indexes[BLOOM_K_MAX];
         const uint8_t *id = sample->data + sample->start[r];
         uint32_t size = sample->end[r] - sample->start[r];
-        bloom_indexes(&filter.params, id, size, indexes);
+        bloom_compute_indexes(&filter.params, id, size, indexes);
         for (uint32_t i = 0; i < set->k; i++) {
             if (!set->wide) cr_assert_eq(narrow[(uint64_t)r * set->k + i], indexes[i]);
             cr_assert_eq(wide[(uint64_t)r * set->k + i], indexes[i]);

@@ -74,7 +74,7 @@ Test(counting, batches_lists_and_single_ids_count_as_the_model)
             const uint32_t f = sample.filter[i];
             const uint8_t *id = sample.data + sample.start[i];
             uint64_t indexes[BLOOM_K_MAX];
-            bloom_indexes(&params[f], id, sample.end[i] - sample.start[i], indexes);
+            bloom_compute_indexes(&params[f], id, sample.end[i] - sample.start[i], indexes);
             for (uint32_t j = 0; j < params[f].k; j++) {
                 cr_assert_lt(indexes[j], bloom_positions(&params[f]));
                 if (model[f][indexes[j]] < 15) model[f][indexes[j]]++;

@@ -109,7 +109,7 @@ Test(formats, indexes_equal_oracle)
                                           .k = 64};
             uint64_t indexes[BLOOM_K_MAX];
             cr_assert_eq(bloom_params_check(&params), BLOOM_OK);
-            bloom_indexes(&params, id, size, indexes);
+            bloom_compute_indexes(&params, id, size, indexes);
             for (uint32_t i = 0; i < params.k; i++)
                 cr_assert_eq(indexes[i], oracle_format_index(&params, id, size, i),
                              "scheme %d, row %u, hash %u", scheme, r, i);

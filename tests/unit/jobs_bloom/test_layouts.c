@@ -111,7 +111,7 @@ Test(layouts, hash_is_xxh64)
     cr_assert_eq(XXH64("tt0000001", 9, 0), 0x9d7070de4e17504fu);
     struct bloom_params params = {BLOOM_XXH64, 1, 256 * 1000, 8, BLOOM_SPLIT_BLOCK, NULL, {0}, 0};
     uint64_t indexes[BLOOM_K_MAX];
-    bloom_indexes(&params, "tt0000001", 9, indexes);
+    bloom_compute_indexes(&params, "tt0000001", 9, indexes);
     for (uint32_t i = 0; i < 8; i++)
         cr_assert_eq(indexes[i], parquet_bit(0x9d7070de4e17504fu, 1000, i));
 }
@@ -130,18 +130,18 @@ Test(layouts, bits_equal_parquet_and_rocksdb)
                 scheme == BLOOM_XXH64 ? XXH64(id, size, 0) : XXH3_128bits(id, size).low64;
             struct bloom_params split = {(enum bloom_scheme)scheme, 1,    b * 256, 8,
                                          BLOOM_SPLIT_BLOCK,         NULL, {0},     0};
-            bloom_indexes(&split, id, size, indexes);
+            bloom_compute_indexes(&split, id, size, indexes);
             for (uint32_t i = 0; i < 8; i++) cr_assert_eq(indexes[i], parquet_bit(hash, b, i));
             struct bloom_params line = {
                 (enum bloom_scheme)scheme, 1, b * 512, 24, BLOOM_BLOCK512, NULL, {0}, 0};
-            bloom_indexes(&line, id, size, indexes);
+            bloom_compute_indexes(&line, id, size, indexes);
             for (uint32_t i = 0; i < 24; i++) cr_assert_eq(indexes[i], local_bit(hash, b, i));
         }
     }
     sample_fini(&sample);
 }
 
-/* add and contains work on words, bloom_indexes on bit numbers. */
+/* add and contains work on words, bloom_compute_indexes on bit numbers. */
 Test(layouts, add_sets_exactly_the_indexes)
 {
     struct sample sample;
@@ -156,7 +156,7 @@ Test(layouts, add_sets_exactly_the_indexes)
             const uint8_t *id = sample.data + sample.start[r];
             uint32_t size = sample.end[r] - sample.start[r];
             uint64_t indexes[BLOOM_K_MAX];
-            bloom_indexes(&params, id, size, indexes);
+            bloom_compute_indexes(&params, id, size, indexes);
             bool all = true;
             for (uint32_t i = 0; i < 8; i++) all = all && naive[indexes[i]];
             cr_assert_eq(bloom_contains(&filter, id, size), all);

@@ -100,7 +100,7 @@ static void check_vector(enum bloom_scheme scheme, const char *id, const int32_t
 {
     struct bloom_params params = {.scheme = scheme, .n = 1, .m = 1000003, .k = count};
     uint64_t indexes[BLOOM_K_MAX];
-    bloom_indexes(&params, id, strlen(id), indexes);
+    bloom_compute_indexes(&params, id, strlen(id), indexes);
     for (uint32_t i = 0; i < count; i++) {
         int64_t m = (int64_t)params.m, h = hashes[i];
         int64_t expected = scheme == BLOOM_SPARK ? (h % m + m) % m : llabs(h % m);
@@ -134,7 +134,7 @@ Test(schemes, indexes_equal_oracle)
                 .scheme = (enum bloom_scheme)scheme, .n = 1, .m = sizes[r % 8], .k = 5};
             uint32_t size = sample.end[r] - sample.start[r];
             uint64_t indexes[BLOOM_K_MAX];
-            bloom_indexes(&params, sample.data + sample.start[r], size, indexes);
+            bloom_compute_indexes(&params, sample.data + sample.start[r], size, indexes);
             for (uint32_t i = 0; i < 5; i++)
                 cr_assert_eq(indexes[i],
                              oracle_index(&params, sample.data + sample.start[r], size, i));
@@ -155,7 +155,7 @@ Test(schemes, hadoop_bloom_chains_hashes)
         const uint8_t *id = sample.data + sample.start[r];
         uint32_t size = sample.end[r] - sample.start[r], hash = 0;
         uint64_t indexes[BLOOM_K_MAX];
-        bloom_indexes(&params, id, size, indexes);
+        bloom_compute_indexes(&params, id, size, indexes);
         for (uint32_t i = 0; i < params.k; i++) {
             hash = oracle_murmur2(id, size, hash);
             cr_assert_eq(indexes[i], (uint64_t)llabs((int64_t)(int32_t)hash % (int64_t)params.m));
@@ -173,7 +173,7 @@ static void check_wide(const void *id, uint32_t size, const uint8_t hash[16], ui
         high = high << 8 | hash[i];
         low = low << 8 | hash[8 + i];
     }
-    bloom_indexes(&params, id, size, indexes);
+    bloom_compute_indexes(&params, id, size, indexes);
     for (uint32_t i = 0; i < BLOOM_K_MAX; i++) cr_assert_eq(indexes[i], (low + i * (high | 1)) % m);
 }
 
@@ -201,7 +201,7 @@ static void check_units(const char *id, uint64_t size, const uint16_t *units, ui
     struct bloom_params params = {.scheme = BLOOM_POLY_ABS, .n = 1, .m = INT32_MAX, .k = 1};
     uint64_t expected = 0, indexes[BLOOM_K_MAX];
     for (uint32_t i = 0; i < count; i++) expected = expected * 3 + units[i];
-    bloom_indexes(&params, id, size, indexes);
+    bloom_compute_indexes(&params, id, size, indexes);
     cr_assert_eq(indexes[0], expected, "\"%s\": %lu, not %lu", id, indexes[0], expected);
 }
 
@@ -248,7 +248,7 @@ Test(schemes, abs_of_int_min_is_positive)
     id[sizeof id - ++size] = (char)rest;
     struct bloom_params params = {.scheme = BLOOM_POLY_ABS, .n = 1, .m = 1000003, .k = 1};
     uint64_t indexes[BLOOM_K_MAX];
-    bloom_indexes(&params, id + sizeof id - size, size, indexes);
+    bloom_compute_indexes(&params, id + sizeof id - size, size, indexes);
     cr_assert_eq(indexes[0], (1ull << 31) % 1000003);
 }
 
@@ -269,7 +269,7 @@ Test(schemes, random_draws_equal_java)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bloom_params params = {.scheme = BLOOM_MD5_RANDOM, .n = 1, .m = cases[i].m, .k = 8};
         uint64_t indexes[BLOOM_K_MAX];
-        bloom_indexes(&params, "tt0000001", 9, indexes);
+        bloom_compute_indexes(&params, "tt0000001", 9, indexes);
         cr_assert_arr_eq(indexes, cases[i].draws, sizeof cases[i].draws, "m = %lu", params.m);
     }
 }
@@ -285,8 +285,8 @@ Test(schemes, indexes_stay_below_m)
             cr_assert_eq(bloom_params_check(&params), BLOOM_OK);
             for (uint32_t r = 0; r < sample.rows.rows; r++) {
                 uint64_t indexes[BLOOM_K_MAX];
-                bloom_indexes(&params, sample.data + sample.start[r],
-                              sample.end[r] - sample.start[r], indexes);
+                bloom_compute_indexes(&params, sample.data + sample.start[r],
+                                      sample.end[r] - sample.start[r], indexes);
                 for (uint32_t i = 0; i < params.k; i++) cr_assert_lt(indexes[i], m);
             }
         }

@@ -63,7 +63,7 @@ Test(seeds, indexes_follow_from_seeds)
             uint64_t indexes[BLOOM_K_MAX];
             uint32_t size = name_of(i, id);
             cr_assert_eq(bloom_params_check(&p), BLOOM_OK);
-            bloom_indexes(&p, id, size, indexes);
+            bloom_compute_indexes(&p, id, size, indexes);
             for (uint32_t h = 0; h < p.k; h++)
                 cr_assert_eq(indexes[h], expected_index(&p, id, size, h));
         }
@@ -81,8 +81,8 @@ Test(seeds, published_seeds_give_published_indexes)
         char id[16];
         uint64_t a[BLOOM_K_MAX], b[BLOOM_K_MAX];
         uint32_t size = name_of(i, id);
-        bloom_indexes(&p, id, size, a);
-        bloom_indexes(&without, id, size, b);
+        bloom_compute_indexes(&p, id, size, a);
+        bloom_compute_indexes(&without, id, size, b);
         cr_assert_arr_eq(a, b, 5 * sizeof *a);
     }
     cr_assert(!bloom_params_equal(&p, &without));
@@ -249,7 +249,7 @@ static void check_set(const struct bloom_params *params, uint32_t count)
         }
         const struct bloom_params *p = &params[out.filter[r]];
         cr_assert_eq(hit[r], all[out.filter[r] * 900 + r]);
-        bloom_indexes(p, id, length, one);
+        bloom_compute_indexes(p, id, length, one);
         for (uint32_t i = 0; i < seen.k; i++)
             cr_assert_eq(indexes[r * seen.k + i], one[i < p->k ? i : 0]);
     }

@@ -10,11 +10,12 @@
 
 Test(ratings, bytes_never_change)
 {
-    expect_digest(ratings_format, 1, 0, 100000, UINT64_C(0x6c7b7b6b164147b7));
-    expect_digest(ratings_format, UINT64_C(18446744073709551615), 0, 1000,
+    expect_digest(ratings_format_rows, 1, 0, 100000, UINT64_C(0x6c7b7b6b164147b7));
+    expect_digest(ratings_format_rows, UINT64_C(18446744073709551615), 0, 1000,
                   UINT64_C(0x652783ba397cdbe0));
-    expect_digest(ratings_format, 7, 9999500, 1000, UINT64_C(0x88b7aa3ba863f536));
-    expect_digest(ratings_format, 7, RATINGS_ROWS_MAX - 1000, 1000, UINT64_C(0xd5dae91b0537fba4));
+    expect_digest(ratings_format_rows, 7, 9999500, 1000, UINT64_C(0x88b7aa3ba863f536));
+    expect_digest(ratings_format_rows, 7, RATINGS_ROWS_MAX - 1000, 1000,
+                  UINT64_C(0xd5dae91b0537fba4));
 }
 
 Test(ratings, first_lines_never_change)
@@ -23,7 +24,7 @@ Test(ratings, first_lines_never_change)
     cr_assert_eq(ratings_header(header, sizeof header), RATINGS_HEADER_BYTES);
     cr_expect_arr_eq(header, "tconst\taverageRating\tnumVotes\n", RATINGS_HEADER_BYTES);
 
-    struct table table = make_rows(ratings_format, 1, 0, 3);
+    struct table table = make_rows(ratings_format_rows, 1, 0, 3);
     cr_expect_str_eq((char *)table.bytes, "tt0000001\t5.9\t970166\n"
                                           "tt0000002\t3.6\t114909\n"
                                           "tt0000003\t6.4\t110299\n");
@@ -32,14 +33,14 @@ Test(ratings, first_lines_never_change)
 
 Test(ratings, any_range_equals_its_part_of_the_table)
 {
-    expect_ranges(ratings_format);
+    expect_ranges(ratings_format_rows);
 }
 
 Test(ratings, no_rows_give_no_bytes)
 {
     uint8_t nothing = 0x5a;
-    cr_expect_eq(ratings_format(1, 0, 0, &nothing, 1), 0);
-    cr_expect_eq(ratings_format(1, RATINGS_ROWS_MAX, 0, &nothing, 1), 0);
+    cr_expect_eq(ratings_format_rows(1, 0, 0, &nothing, 1), 0);
+    cr_expect_eq(ratings_format_rows(1, RATINGS_ROWS_MAX, 0, &nothing, 1), 0);
     cr_expect_eq(nothing, 0x5a);
 }
 
@@ -50,7 +51,7 @@ Test(ratings, rows_are_valid_and_distributed_as_documented)
     static const double REAL[11] = {0,      556,    2572,   8678,  22179, 49742,
                                     100907, 148059, 126327, 36573, 3835};
     uint64_t per_class[11] = {0}, per_digits[8] = {0};
-    struct table table = make_rows(ratings_format, 1, 0, ROWS);
+    struct table table = make_rows(ratings_format_rows, 1, 0, ROWS);
     const char *line = (const char *)table.bytes;
     for (unsigned row = 0; row < ROWS; row++) {
         unsigned id, whole, tenth, votes;
@@ -85,8 +86,8 @@ Test(ratings, rows_are_valid_and_distributed_as_documented)
 
 Test(ratings, different_seeds_give_different_rows)
 {
-    struct table one = make_rows(ratings_format, 1, 0, 1000),
-                 two = make_rows(ratings_format, 2, 0, 1000);
+    struct table one = make_rows(ratings_format_rows, 1, 0, 1000),
+                 two = make_rows(ratings_format_rows, 2, 0, 1000);
     cr_expect(one.length != two.length || memcmp(one.bytes, two.bytes, one.length) != 0);
     free(one.bytes);
     free(two.bytes);
