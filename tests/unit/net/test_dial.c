@@ -24,19 +24,21 @@ int getaddrinfo(const char *restrict node, const char *restrict service,
     return EAI_AGAIN;
 }
 
+/* Under load the connection may give up before a thread looks the name up. */
 static void dial_name(void)
 {
     struct glint_error error = {.code = GLINT_OK};
     conn_fixture_dial_to("hangs.test", listener_port(fixture.listener), CHANNEL_DATA, NULL, &error);
     cr_assert_not_null(client->conn);
-    while (atomic_load(&hanging) == 0) uv_run(&fixture.loop, UV_RUN_NOWAIT);
+    while (atomic_load(&hanging) == 0 && client->closed == 0)
+        uv_run(&fixture.loop, UV_RUN_NOWAIT);
 }
 
 static void release_lookup(void)
 {
-    cr_expect_eq(atomic_load(&hanging), 1, "the lookup still runs");
-    sem_post(&hold);
-    atomic_store(&hanging, 0);
+    const unsigned lookups = atomic_exchange(&hanging, 0);
+    cr_expect(lookups == 1 || (lookups == 0 && client->why.code != GLINT_OK), "it still runs");
+    if (lookups > 0) sem_post(&hold);
     conn_fixture_close(); /* runs the loop until the result has arrived */
 }
 
