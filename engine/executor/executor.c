@@ -350,24 +350,15 @@ struct executor {
     struct slot slots[];
 };
 
-/* Whether the driver gets a counter. Another task counts the bad rows that this one does not. */
-static bool is_counter_sent(const struct glint_task *task, uint32_t i)
-{
-    static const char bad[] = "bad rows: ";
-    if (task->counters.values[i] == 0) return false;
-    return !task->uncount_bad_rows || i < COUNT_BUILT_IN ||
-           strncmp(task->counters.names[i], bad, sizeof bad - 1) != 0;
-}
-
 int task_counters_encode(struct glint_task *task, struct buffer *out)
 {
     const struct task_counters *c = &task->counters;
     struct packer p = {.failed = false};
     uint32_t count = task_accumulators_count(task);
-    for (uint32_t i = 0; i < c->used; i++) count += is_counter_sent(task, i);
+    for (uint32_t i = 0; i < c->used; i++) count += c->values[i] != 0;
     pack_array(&p, count);
     for (uint32_t i = 0; i < c->used; i++) {
-        if (!is_counter_sent(task, i)) continue;
+        if (c->values[i] == 0) continue;
         pack_array(&p, 2);
         pack_text(&p, i < COUNT_BUILT_IN ? task_counter_names[i] : c->names[i]);
         pack_i64(&p, c->values[i]);

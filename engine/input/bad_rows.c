@@ -196,6 +196,7 @@ static int skip_bad_rows_or_set_code(struct glint_task *task, int64_t rows, cons
                       "--add-to have the keys of their filters"
                     : "use --bad-rows skip to count and skip such rows";
     if (!options->skip_bad_rows) return *code;
+    if (task->uncount_bad_rows) return 0;
     int r = count_rows_as_skipped(task, reason, rows);
     if (r < 0) return r;
     if (options->bad_rows_max < 0 || count_bad_rows(&task->counters) <= options->bad_rows_max)
