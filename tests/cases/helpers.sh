@@ -92,7 +92,7 @@ serve() {
     mkfifo "$CASE/port"
     "$(dirname "${BASH_SOURCE[0]}")/../support/http_server.py" "$1" "$CASE/port" "$CASE/requests" &
     trap "kill $!" EXIT
-    export no_proxy='*' GLINT_HTTP_TIMEOUT=2 AWS_EC2_METADATA_DISABLED=true
+    export no_proxy='*' GLINT_HTTP_TIMEOUT=30 AWS_EC2_METADATA_DISABLED=true
     URL=http://127.0.0.1:$(<"$CASE/port")
 }
 
