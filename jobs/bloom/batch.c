@@ -116,15 +116,10 @@ static void set_bit(uint8_t *bits, uint64_t index)
 }
 
 /* Sets the bits, or adds 1 to the counters, of the indexes, of either size. */
-static inline __attribute__((always_inline)) bool set_indexes(struct bloom_set *set, uint32_t f,
+static inline __attribute__((always_inline)) bool set_indexes(uint8_t *bits, uint64_t m, bool counts,
                                                               const uint32_t *narrow,
                                                               const uint64_t *wide, uint64_t count)
 {
-    const struct bloom_slot *slot = &set->table->slot[f];
-    uint8_t *const bits = set->bits + slot->offset;
-    const bool counts = set->layout == BLOOM_COUNTING;
-    const uint64_t m = counts ? slot->m / COUNTING_BITS : slot->m;
-    assert(f < set->count && !set->read_only);
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t index = narrow != NULL ? narrow[i] : wide[i], ahead = i + BITS_AHEAD;
         if (!counts && ahead < count)
@@ -138,12 +133,25 @@ static inline __attribute__((always_inline)) bool set_indexes(struct bloom_set *
     return true;
 }
 
+static inline __attribute__((always_inline)) bool set_indexes_of(struct bloom_set *set, uint32_t f,
+                                                                 const uint32_t *narrow,
+                                                                 const uint64_t *wide,
+                                                                 uint64_t count)
+{
+    assert(f < set->count && !set->read_only);
+    const struct bloom_slot *slot = &set->table->slot[f];
+    uint8_t *const bits = set->bits + slot->offset;
+    if (set->layout == BLOOM_COUNTING)
+        return set_indexes(bits, slot->m / COUNTING_BITS, true, narrow, wide, count);
+    return set_indexes(bits, slot->m, false, narrow, wide, count);
+}
+
 bool bloom_set_bits(struct bloom_set *set, uint32_t f, const uint32_t *indexes, uint64_t count)
 {
-    return set_indexes(set, f, indexes, NULL, count);
+    return set_indexes_of(set, f, indexes, NULL, count);
 }
 
 bool bloom_set_bits_wide(struct bloom_set *set, uint32_t f, const uint64_t *indexes, uint64_t count)
 {
-    return set_indexes(set, f, NULL, indexes, count);
+    return set_indexes_of(set, f, NULL, indexes, count);
 }
