@@ -8,6 +8,7 @@
 #include "engine/plan/context_config.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,11 @@ struct driver {
     char notes[16 * 1024];
 };
 
-/* The context of a fake driver; it has no runner. */
+/* The context of a fake driver; it has no runner. Its clock is the real one, and what
+ * fake_context_step has added. */
 struct fake_context {
+    struct env env; /* first: fake_context_now finds the context by it */
+    atomic_uint_fast64_t ahead_ns;
     struct glint g;
     struct driver driver;
     struct transport transport;
@@ -42,14 +46,27 @@ static inline void fake_note(void *arg, const char *line)
     snprintf(d->notes + used, sizeof d->notes - used, "%s\n", line);
 }
 
+static inline uint64_t fake_context_now(struct env *env)
+{
+    return env_real()->now_ns(env_real()) + ((struct fake_context *)env)->ahead_ns;
+}
+
+/* Time passes at once, for the driver only. */
+static inline void fake_context_step(struct fake_context *c, uint64_t ns)
+{
+    atomic_fetch_add(&c->ahead_ns, ns);
+}
+
 /* Returns 0, or the code of cluster_transport_create. */
 static inline int fake_context_start(struct fake_context *c, const struct cluster *cluster,
                                      struct glint_error *error)
 {
     uint64_t result_bytes_max = c->result_bytes_max > 0 ? c->result_bytes_max : 64 * MIB;
     memset(c, 0, sizeof *c);
+    c->env = *env_real();
+    c->env.now_ns = fake_context_now;
     c->g.job_id = 1;
-    c->g.config = (struct context_config){.env = env_real(),
+    c->g.config = (struct context_config){.env = &c->env,
                                           .job_name = "test-job",
                                           .line_bytes_max = LINE_BYTES_MAX_DEFAULT,
                                           .result_bytes_max = result_bytes_max,
@@ -61,8 +78,7 @@ static inline int fake_context_start(struct fake_context *c, const struct cluste
 
 static inline void fake_context_wait_ms(struct fake_context *c, uint64_t ms)
 {
-    struct env *env = env_real();
-    c->transport.wait(c->transport.arg, &c->driver, env->now_ns(env) + ms * 1000000);
+    c->transport.wait(c->transport.arg, &c->driver, c->env.now_ns(&c->env) + ms * 1000000);
 }
 
 static inline void fake_context_stop(struct fake_context *c)
@@ -74,10 +90,10 @@ static inline void fake_context_stop(struct fake_context *c)
     }
 }
 
-/* Waits until `condition` is true, at most 20 s; no test depends on the duration. */
+/* Waits until `condition` is true, at most 3 minutes; no test depends on the duration. */
 #define FAKE_UNTIL(c, condition)                                                                   \
     do {                                                                                           \
-        uint64_t end_ns = env_real()->now_ns(env_real()) + 20 * UINT64_C(1000000000);              \
+        uint64_t end_ns = env_real()->now_ns(env_real()) + 180 * UINT64_C(1000000000);             \
         while (!(condition) && env_real()->now_ns(env_real()) < end_ns)                            \
             fake_context_wait_ms(c, 50);                                                           \
     } while (0)

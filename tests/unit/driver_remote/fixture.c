@@ -59,6 +59,19 @@ void use_tls(void)
     cluster.insecure_plaintext = false;
 }
 
+void use_stepped_clock(void)
+{
+    static const uint64_t hour_ms = 3600 * 1000;
+    cluster.start_ms = hour_ms;
+    /* A step is no pause of the process, which would be longer than the limit of suspects. */
+    cluster.heartbeat = (struct liveness_limits){10 * MS, 24 * hour_ms * MS, 48 * hour_ms * MS};
+}
+
+void pass_start_time(void)
+{
+    fake_context_step(&context, cluster.start_ms * MS);
+}
+
 static struct fake_cluster *open_fakes(uint32_t first, uint32_t count, uint16_t driver_port)
 {
     const struct secrets *known = cluster.insecure_plaintext ? NULL : &secrets;

@@ -24,6 +24,9 @@ void enter(void);
 void leave(void);
 /* Before start: uses TLS with a new secret. */
 void use_tls(void);
+/* Before start: start_ms has passed for the driver when pass_start_time says so, and not before. */
+void use_stepped_clock(void);
+void pass_start_time(void);
 /* Starts daemons of the first `count` nodes, and a transport that dials them. */
 void start(uint32_t count);
 /* As start, but the last node's daemon says nothing on its connections until respond(). */

@@ -213,8 +213,10 @@ Test(acquisition_order, start_timeout_runs_while_holding_one)
 {
     is_busy(1);
     cluster.executors_min = 2;
-    cluster.start_ms = 2000;
+    use_stepped_clock();
     start(2);
+    UNTIL_TRUE(strstr(context.driver.notes, "position 1 in its queue") != NULL);
+    pass_start_time();
     UNTIL_TRUE(context.driver.no_executors == 1);
     const struct glint_error *why = &context.driver.no_executors_error;
     cr_expect_eq(why->code, GLINT_E_NO_EXECUTORS);
@@ -230,14 +232,14 @@ Test(acquisition_order, start_timeout_pauses_while_only_queued)
 {
     is_busy_and_slow(0);
     cluster.executors_min = 2;
-    cluster.start_ms = 2000;
-    cluster.heartbeat = (struct liveness_limits){100 * MS, 5000 * MS, 10000 * MS};
+    use_stepped_clock();
     start(2);
     UNTIL_TRUE(nodes[1].executor_requests == 1);
     say_busy(0, 1);
     UNTIL_TRUE(nodes[1].leaves == 1);
+    pass_start_time();
     const uint32_t before = nodes[0].daemon_pings;
-    UNTIL_TRUE(nodes[0].daemon_pings >= before + 30); /* start_ms has passed */
+    UNTIL_TRUE(nodes[0].daemon_pings >= before + 3); /* the driver's timers have run */
     cr_expect_eq(context.driver.no_executors, 0);
     stop();
 }
@@ -247,8 +249,10 @@ Test(acquisition_order, error_lists_the_state_of_each_executor)
     is_busy(1);
     nodes[2].port_closed = true;
     cluster.executors_min = 3;
-    cluster.start_ms = 2000;
+    use_stepped_clock();
     start(3);
+    UNTIL_TRUE(strstr(context.driver.notes, "position 1 in its queue") != NULL);
+    pass_start_time();
     UNTIL_TRUE(context.driver.no_executors == 1);
     const char *cause = context.driver.no_executors_error.cause;
     cr_expect_not_null(strstr(cause, "): connected; e2"), "%s", cause);

@@ -4,6 +4,14 @@
 
 TestSuite(registration, .init = enter, .fini = leave);
 
+/* The driver has sent heartbeats after the process had sent REGISTER. */
+static void until_registered(uint32_t node)
+{
+    UNTIL_TRUE(nodes[node].joined == 1);
+    const uint32_t before = nodes[node].pings;
+    UNTIL_TRUE(nodes[node].pings >= before + 20);
+}
+
 static void join_three(void)
 {
     start(3);
@@ -54,12 +62,12 @@ Test(registration, queued_driver_does_not_time_out)
 {
     nodes[0].queue = 1;
     nodes[0].never_starts = true;
-    cluster.start_ms = 50;
-    cluster.heartbeat = (struct liveness_limits){10 * MS, 5000 * MS, 10000 * MS};
+    use_stepped_clock();
     start(1);
     UNTIL_TRUE(nodes[0].executor_requests == 1 && context.driver.notes[0] != '\0');
+    pass_start_time();
     const uint32_t before = nodes[0].daemon_pings;
-    UNTIL_TRUE(nodes[0].daemon_pings >= before + 15); /* start_ms has passed twice */
+    UNTIL_TRUE(nodes[0].daemon_pings >= before + 3); /* the driver's timers have run */
     cr_expect_eq(context.driver.no_executors, 0);
     stop();
 }
@@ -67,14 +75,16 @@ Test(registration, queued_driver_does_not_time_out)
 Test(registration, no_executor_by_the_deadline_is_an_error)
 {
     nodes[0].port_closed = nodes[1].port_closed = true;
-    cluster.start_ms = 100;
+    use_stepped_clock();
     start(2);
+    pass_start_time();
     UNTIL_TRUE(context.driver.no_executors == 1);
     cr_expect_eq(context.driver.no_executors_error.code, GLINT_E_NO_EXECUTORS);
     cr_expect_not_null(strstr(context.driver.no_executors_error.cause, "e1 (127.0.0.1:"));
     cr_expect_not_null(strstr(context.driver.no_executors_error.cause, "; e2 (127.0.0.1:"));
     cr_expect_not_null(strstr(context.driver.no_executors_error.hint, "glint executor"));
-    for (int i = 0; i < 3; i++) fake_context_wait_ms(&context, 60);
+    pass_start_time();
+    for (int i = 0; i < 3; i++) fake_context_wait_ms(&context, 20);
     cr_expect_eq(context.driver.no_executors, 1);
     stop();
 }
@@ -83,8 +93,11 @@ Test(registration, too_few_executors_by_deadline_is_an_error)
 {
     nodes[1].never_ready = true;
     cluster.executors_min = 2;
-    cluster.start_ms = 200;
+    use_stepped_clock();
     start(2);
+    until_registered(0);
+    UNTIL_TRUE(nodes[1].executor_requests == 1);
+    pass_start_time();
     UNTIL_TRUE(context.driver.no_executors == 1);
     cr_expect_eq(context.driver.executors, 0);
     cr_expect_not_null(strstr(context.driver.no_executors_error.cause, "1 of 2 executors"));
@@ -117,8 +130,10 @@ Test(registration, rejection_outranks_unreachable_as_cause)
 {
     nodes[0].port_closed = true;
     nodes[1].build = "9.9.9-other";
-    cluster.start_ms = 100;
+    use_stepped_clock();
     start(2);
+    UNTIL_TRUE(strstr(context.driver.notes, "is not used: ") != NULL);
+    pass_start_time();
     UNTIL_TRUE(context.driver.no_executors == 1);
     cr_expect_eq(context.driver.no_executors_error.code, GLINT_E_PEER_MISMATCH);
     stop();
@@ -187,8 +202,10 @@ Test(registration, dialing_executors_register_over_tls)
 Test(registration, too_few_dialing_executors_is_an_error)
 {
     cluster.executors_min = 2;
-    cluster.start_ms = 300;
+    use_stepped_clock();
     start_listening(1);
+    until_registered(0);
+    pass_start_time();
     UNTIL_TRUE(context.driver.no_executors == 1);
     cr_expect_eq(context.driver.executors, 0);
     cr_expect_eq(context.driver.no_executors_error.code, GLINT_E_NO_EXECUTORS);
@@ -222,8 +239,10 @@ Test(registration, port_in_use_is_an_error)
 Test(registration, process_that_never_connects_names_the_driver_address)
 {
     nodes[0].never_connects = true;
-    cluster.start_ms = 200;
+    use_stepped_clock();
     start(1);
+    UNTIL_TRUE(nodes[0].executor_requests == 1);
+    pass_start_time();
     UNTIL_TRUE(context.driver.no_executors == 1);
     cr_expect_eq(context.driver.no_executors_error.code, GLINT_E_NO_EXECUTORS);
     cr_expect_not_null(strstr(context.driver.no_executors_error.cause,
