@@ -285,8 +285,7 @@ class Listener:
                                     *psk(self.key, self.kind)], stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL)
         theirs.close()
         inside = socket.socket(socket.AF_UNIX)
-        until(lambda: inside.connect_ex(path) == 0 or openssl.poll() is not None,
-              "openssl s_server listens", self.timeout)
+        until(lambda: inside.connect_ex(path) == 0 or openssl.poll() is not None, "openssl s_server listens")
         threads = [threading.Thread(target=forward, args=pair)
                    for pair in ((connected, inside), (inside, connected))]
         for thread in threads:

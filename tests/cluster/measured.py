@@ -25,7 +25,7 @@ def peak_mib(pid):
 
 
 class MeasuredTest(ClusterTest):
-    """A class of tests has memory_mib, deadline_s of a job, and executors."""
+    """A class of tests has memory_mib and executors."""
     keys = {**ClusterTest.keys, "suspect": "5s", "dead": "10s", "start": "30s"}
     measured = ("e1", "e2")
 
@@ -45,7 +45,7 @@ class MeasuredTest(ClusterTest):
                 for pid in family(process.pid):
                     peaks[name] = max(peaks.get(name, 0), peak_mib(pid))
             return done
-        until(ended, job.err, self.deadline_s)
+        until(ended, job.err)
         self.assertEqual(job.wait(), 0, job.err)
         print(f"\n{words[0]}: {time.monotonic() - began:.1f} s;",
               ", ".join(f"{name} {mib:.0f} MiB" for name, mib in peaks.items()), f"\n{job.err}", flush=True)

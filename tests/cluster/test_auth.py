@@ -12,7 +12,7 @@ import threading
 import unittest
 
 import frames
-from cluster import SLOWDOWN, ClusterTest, free_port, open_files, until
+from cluster import DEADLINE_S, SLOWDOWN, ClusterTest, free_port, open_files, until
 
 SANITIZED = "GLINT_SANITIZED" in os.environ
 MEMORY_SPARE = 128 << 20 if SANITIZED else 8 << 20  # the address sanitizer quarantines freed memory
@@ -51,9 +51,9 @@ class AuthTest(ClusterTest):
     def connect_without_hello(self, port=None):
         port = port or self.e1.port
         if self.plain:
-            peer = frames.Plain(port, 30 * SLOWDOWN)
+            peer = frames.Plain(port, DEADLINE_S)
         else:
-            peer = frames.Secured(port, 30 * SLOWDOWN, self.secret())
+            peer = frames.Secured(port, DEADLINE_S, self.secret())
         self.peers.append(peer)
         return peer
 
@@ -212,7 +212,7 @@ class Messages(AuthTest):
                             f"127.0.0.1:{port}", "--insecure-plaintext")
         driver.until_says("waiting for 1 executor on ")
         me = os.urandom(16)
-        control, data = [frames.Plain(port, 30 * SLOWDOWN) for _ in range(2)]
+        control, data = [frames.Plain(port, DEADLINE_S) for _ in range(2)]
         for peer, channel in ((control, frames.CONTROL_CHANNEL), (data, frames.DATA_CHANNEL)):
             self.peers.append(peer)
             peer.send(frames.hello(self.build, role=frames.EXECUTOR, channel=channel, cluster="glint", node="e1",
@@ -235,7 +235,7 @@ class Messages(AuthTest):
     def begin_job(self, *messages):
         """Requests an executor as a driver, accepts the process that the daemon starts, and sends these messages."""
         driver, key = self.connect(role=frames.DRIVER, node="driver"), bytes(32) if self.plain else os.urandom(32)
-        listener = frames.Listener(30 * SLOWDOWN, None if self.plain else key)
+        listener = frames.Listener(DEADLINE_S, None if self.plain else key)
         self.peers.append(listener)
         driver.send(frames.frame(frames.REQUEST_EXECUTOR, frames.encode("REQUEST_EXECUTOR", name="bomb", key=key,
                                                                         driver_port=listener.port)))
@@ -339,7 +339,7 @@ class UnauthenticatedPeers(AuthTest):
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
             context.minimum_version = context.maximum_version = version
-            with socket.create_connection(("127.0.0.1", self.e1.port), 30 * SLOWDOWN) as s:
+            with socket.create_connection(("127.0.0.1", self.e1.port), DEADLINE_S) as s:
                 with self.assertRaises((ssl.SSLError, ConnectionError)):
                     context.wrap_socket(s)
         for cause in ("unsupported protocol", "no suitable signature algorithm"):
@@ -347,7 +347,7 @@ class UnauthenticatedPeers(AuthTest):
         self.assert_well()
 
     def test_wrong_secret_is_rejected(self):
-        peer = frames.Secured(self.e1.port, 30 * SLOWDOWN, os.urandom(32))
+        peer = frames.Secured(self.e1.port, DEADLINE_S, os.urandom(32))
         self.peers.append(peer)
         peer.send(frames.hello(self.build))
         peer.until_closed()
@@ -423,7 +423,7 @@ class IdleClients(AuthTest):
             client.send(frames.frame(frames.PING, frames.encode("PING")))
             return "closing the connection of a client: no request within dead" in self.e1.err
         until(is_closed, "it is closed")
-        client.socket.settimeout(30 * SLOWDOWN)
+        client.socket.settimeout(DEADLINE_S)
         client.until_closed()
         self.assert_served()
 
@@ -482,7 +482,7 @@ class UnauthenticatedServers(ClusterTest):
 
     def reject_handshakes(self, server, times):
         """Sends a TLS alert to this many connections."""
-        server.settimeout(30 * SLOWDOWN)
+        server.settimeout(DEADLINE_S)
         for _ in range(times):
             s, _ = server.accept()
             with s:

@@ -51,7 +51,7 @@ class ExampleTest(ClusterTest):
 
     def run_example(self, *words, expected=0):
         example, out = self.example(*words)
-        code = example.wait(4 * DEADLINE_S)
+        code = example.wait(DEADLINE_S)
         self.assertEqual(code, expected, self.printed(out))
         return self.printed(out)
 
@@ -99,7 +99,7 @@ class ClusterExample(ExampleTest):
         both = [self.example("cluster", ROWS, tree=self.copy(name)) for name in ("one", "other")]
         hosts = set()
         for example, out in both:
-            self.assertEqual(example.wait(4 * DEADLINE_S), 0, self.printed(out))
+            self.assertEqual(example.wait(DEADLINE_S), 0, self.printed(out))
             hosts.update(re.findall(r"(?m)^e\d +(127[\d.]+):", self.printed(out)))
         self.assertEqual(len(hosts), 2, "each has another address")
 

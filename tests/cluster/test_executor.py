@@ -137,7 +137,7 @@ class UnauthenticatedPeers(ClusterTest):
     """Connections that are not glint, or belong to another cluster."""
 
     def connect(self, data=b""):
-        s = socket.create_connection(("127.0.0.1", self.ports["e1"]), timeout=30)
+        s = socket.create_connection(("127.0.0.1", self.ports["e1"]), timeout=DEADLINE_S)
         self.addCleanup(s.close)
         if data:
             s.sendall(data)
@@ -390,7 +390,7 @@ class ProcessExits(ClusterTest):
         e1.signal(signal.SIGTERM)
         self.assertEqual(e1.wait(), 0, e1.err)
         self.assertIn("drained", e1.err)
-        self.assertEqual(job.wait(120), 0, job.err)
+        self.assertEqual(job.wait(), 0, job.err)
 
     def test_second_sigterm_ends_the_daemon_at_once(self):
         job, e1 = self.busy("e1")
@@ -556,7 +556,7 @@ class Join(ClusterTest):
         nodes[0].signal(signal.SIGTERM)
         self.assertEqual(nodes[0].wait(), 0, nodes[0].err)
         self.assertIn("drained", nodes[0].err)
-        self.assertEqual(job.wait(120), 0, job.err)
+        self.assertEqual(job.wait(), 0, job.err)
         self.assertEqual(nodes[1].wait(), 0)
         self.assertEqual(children_of("self"), [])
 

@@ -10,7 +10,7 @@ import threading
 import unittest
 
 import frames
-from cluster import SLOWDOWN, until
+from cluster import DEADLINE_S, SLOWDOWN, until
 from netns import command, enter_once
 from test_auth import AuthTest, memory
 
@@ -45,7 +45,7 @@ class FloodTest(AuthTest):
         """Returns a connection that sends nothing."""
         s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
         self.addCleanup(s.close)
-        s.settimeout(30 * SLOWDOWN)
+        s.settimeout(DEADLINE_S)
         if ":" in address:
             s.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)
         s.bind((address, 0))
@@ -151,7 +151,7 @@ class Relay:
                     key.data.sendall(data)
 
     def until_response(self):
-        if not self.response_arrived.wait(30 * SLOWDOWN):
+        if not self.response_arrived.wait(DEADLINE_S):
             raise AssertionError("no response")
 
     def release(self):
@@ -218,7 +218,7 @@ class Unread(AuthTest):
     def test_unread_replies_use_bounded_memory(self):
         peers, sent, status = self.check()
         for peer, bytes_ in zip(peers, sent):
-            peer.socket.settimeout(30 * SLOWDOWN)
+            peer.socket.settimeout(DEADLINE_S)
             responses = 0
             while responses < bytes_ // len(status):
                 kind, _ = peer.receive_frame()

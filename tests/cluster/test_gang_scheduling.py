@@ -7,7 +7,7 @@ import signal
 import tempfile
 import unittest
 
-from cluster import DEADLINE_S, SLOWDOWN, ClusterTest, until
+from cluster import SLOWDOWN, ClusterTest, until
 from programs import other_build
 
 ROUNDS = int(os.environ.get("GLINT_ROUNDS", "2"))
@@ -24,7 +24,7 @@ class GangScheduling(ClusterTest):
         for i in range(ROUNDS):
             jobs = [self.submit(f"job-{i}-{d}", *JOB, "--executors", str(count)) for d in range(drivers)]
             for job in jobs:
-                self.assertEqual(job.wait(drivers * DEADLINE_S), 0, job.err)  # others may be first
+                self.assertEqual(job.wait(), 0, job.err)  # others may be first
 
     def test_six_drivers_share_all_executors(self):
         self.meet(6, 3)
@@ -108,14 +108,14 @@ class OtherBuild(ClusterTest):
             job = self.submit_other(f"job-{i}", "--executors", "2")
             self.assertEqual(job.wait(), 0, job.err)
             blocking.signal(signal.SIGINT)
-            self.assertIn(blocking.wait(), (0, 130), blocking.err)
+            self.assertEqual(blocking.wait(), 130, blocking.err)
             self.forget_program()
 
     def test_six_drivers_share_two_of_three_executors(self):
         for i in range(ROUNDS):
             jobs = [self.submit_other(f"job-{i}-{d}", "--executors", "2") for d in range(6)]
             for job in jobs:
-                self.assertEqual(job.wait(6 * DEADLINE_S), 0, job.err)  # others may be first
+                self.assertEqual(job.wait(), 0, job.err)  # others may be first
             self.forget_program()
 
 

@@ -13,7 +13,7 @@ class TaskExits(FaultTest):
         for name in ("e1", "e2"):
             self.executor(name, hooks=["read tt0000777 0 exit -"])
         job = self.begin()
-        self.assertEqual(job.wait(100), 1, job.err)
+        self.assertEqual(job.wait(), 1, job.err)
         self.assertIn("error[E0910]", job.err)
         self.assertIn("exited with status 42", job.err)
         self.assertEqual(len([e for e in self.events("executor") if e.state == "lost"]), 17)

@@ -8,7 +8,7 @@ import os
 import random
 import unittest
 
-from cluster import GLINT, SLOWDOWN, ClusterTest, until
+from cluster import GLINT, ClusterTest, until
 from measured import BESIDE_MIB, MeasuredTest
 
 LARGE = os.environ.get("GLINT_LARGE_JOBS_SCALE") == "1"
@@ -29,7 +29,6 @@ class ManyTasks(MeasuredTest):
 
     partitions, map_tasks, words = (10000, 1000, 20_000_000) if LARGE else (1000, 100, 200_000)
     memory_mib = 512
-    deadline_s = 60 * SLOWDOWN
     executors = {name: {"slots": 1, "memory": "512M"} for name in ("e1", "e2")}
 
     def text(self):
@@ -48,7 +47,7 @@ class ManyTasks(MeasuredTest):
         words = ("wordcount", "--partitions", str(self.partitions), "--split-size",
                  str(os.path.getsize(text) // self.map_tasks), text)
         job = self.start("alone", *words, self.path("alone"), "--master", "local[2]")
-        until(lambda: job.popen.poll() is not None, job.err, self.deadline_s)
+        until(lambda: job.popen.poll() is not None, job.err)
         self.assertEqual(job.wait(), 0, job.err)
         self.job(*words, self.path("out"), "--cluster", self.config, "--executors", "2")
         self.assertLess(self.peaks_mib["submit"], BESIDE_MIB)
@@ -94,7 +93,7 @@ class ManyIterations(ClusterTest):
                 ranks = sum(name.isdigit() for name in os.listdir(saved))  # not those being written
                 peaks[ranks] = tuple(map(max, zip(peaks.get(ranks, (0, 0)), self.sample(job))))
             return done
-        until(ended, job.err, 20 * SLOWDOWN)
+        until(ended, job.err)
         self.assertEqual(job.wait(), 0, job.err)
         print("\n" + "; ".join(f"{ranks * self.checkpoint_iterations} iterations: {memory >> 20} MiB, disk {disk >> 10} KiB"
                                for ranks, (memory, disk) in sorted(peaks.items())), flush=True)

@@ -17,7 +17,6 @@ MEMORY_MIB = 256 if SCALE >= 1 else 32
 
 class ManyKeys(MeasuredTest):
     memory_mib = MEMORY_MIB
-    deadline_s = 1200 * SCALE + 60
     executors = {name: {"slots": 1, "memory": f"{MEMORY_MIB}M"} for name in ("e1", "e2")}
     measured = ("submit", "e1", "e2")
 

@@ -9,7 +9,7 @@ import signal
 import socket
 import unittest
 
-from cluster import SLOWDOWN, ClusterTest, free_port, until
+from cluster import DEADLINE_S, SLOWDOWN, ClusterTest, free_port, until
 from netns import CountingTest
 
 SANITIZED = "GLINT_SANITIZED" in os.environ
@@ -201,7 +201,7 @@ class FewDescriptors(ClusterTest):
         with contextlib.ExitStack() as stack:
             before = cpu_seconds(e1.pid)
             for _ in range(200):
-                stack.enter_context(socket.create_connection(("127.0.0.1", e1.port), 30 * SLOWDOWN))
+                stack.enter_context(socket.create_connection(("127.0.0.1", e1.port), DEADLINE_S))
             e1.until_says("raise the limit on open files")
             e1.until_says("waiting for a TLS handshake")
             self.assertLess(cpu_seconds(e1.pid) - before, 0.5 * SLOWDOWN)

@@ -5,10 +5,8 @@ import socket
 import unittest
 
 import frames
-from cluster import SLOWDOWN, ClusterTest, free_port, until
+from cluster import DEADLINE_S, ClusterTest, free_port, until
 from netns import PREFIX, NetworkTest
-
-TIMEOUT_S = 60 * SLOWDOWN
 
 
 class RegistrationTest(ClusterTest):
@@ -31,7 +29,7 @@ class RegistrationTest(ClusterTest):
 
     def secured(self, port, key, kind, **hello):
         """(connection, first frame): None if TLS failed."""
-        peer = frames.Secured(port, TIMEOUT_S, key, kind)
+        peer = frames.Secured(port, DEADLINE_S, key, kind)
         self.peers.append(peer)
         peer.send(frames.hello(self.build, cluster="test", **hello))
         return peer, peer.receive_frame()
@@ -61,7 +59,7 @@ class Driver(RegistrationTest):
         super().tearDown()
 
     def listen(self, name):
-        listener = frames.Listener(TIMEOUT_S, self.secret, "peer", self.ports[name])
+        listener = frames.Listener(DEADLINE_S, self.secret, "peer", self.ports[name])
         self.peers.append(listener)
         return listener
 
@@ -195,7 +193,7 @@ class Process(RegistrationTest):
         return driver
 
     def listen(self):
-        listener = frames.Listener(TIMEOUT_S, self.key)
+        listener = frames.Listener(DEADLINE_S, self.key)
         self.peers.append(listener)
         return listener
 
@@ -210,7 +208,7 @@ class Process(RegistrationTest):
         server = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(server.close)
         driver = self.request(driver_port=server.getsockname()[1])
-        server.settimeout(TIMEOUT_S)
+        server.settimeout(DEADLINE_S)
         dialled, _ = server.accept()  # with a directory that says whose it is
         self.addCleanup(dialled.close)
         os.kill(until(self.e1.children, "it runs")[0], signal.SIGKILL)
@@ -228,7 +226,7 @@ class Process(RegistrationTest):
         self.assert_idle()
 
     def test_driver_with_another_key_is_reported(self):
-        listener = frames.Listener(TIMEOUT_S, os.urandom(32))
+        listener = frames.Listener(DEADLINE_S, os.urandom(32))
         self.peers.append(listener)
         driver = self.request(driver_port=listener.port)
         for _ in range(3):

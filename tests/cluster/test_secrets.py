@@ -4,7 +4,7 @@ import signal
 import unittest
 
 import frames
-from cluster import SLOWDOWN, free_port, listening_port, until
+from cluster import DEADLINE_S, free_port, listening_port, until
 from faults import FaultTest
 
 
@@ -146,7 +146,7 @@ class ClientSecret(SecretTest):
 
     def test_client_secret_allows_only_status(self):
         def connect_as_client(**hello):
-            peer = frames.Secured(self.e1.port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), "client")
+            peer = frames.Secured(self.e1.port, DEADLINE_S, bytes.fromhex(self.read("old")), "client")
             self.peers.append(peer)
             peer.send(frames.hello(self.build, **hello))
             return peer, peer.receive_frame()
@@ -186,7 +186,7 @@ class ClientSecret(SecretTest):
         hook.until_hit()
         port = until(lambda: listening_port(self.executor_pid(self.e1)), "the executor process listens")
         for kind in ("client", "peer"):
-            peer = frames.Secured(port, 30 * SLOWDOWN, bytes.fromhex(self.read("old")), kind)
+            peer = frames.Secured(port, DEADLINE_S, bytes.fromhex(self.read("old")), kind)
             self.peers.append(peer)
             peer.send(frames.hello(self.build, role=frames.EXECUTOR, channel=frames.DATA_CHANNEL))
             self.assertIsNone(peer.receive_frame())

@@ -21,7 +21,6 @@ MEMORY_MIB = 256 if SCALE >= 1 else 32
 
 class Segments(MeasuredTest):
     memory_mib = MEMORY_MIB
-    deadline_s = 3600 * SCALE + 60
     executors = {name: {"slots": 1, "memory": f"{MEMORY_MIB}M"} for name in ("e1", "e2")}
 
     def table(self, seed, prefix=None):

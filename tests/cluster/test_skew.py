@@ -19,7 +19,6 @@ MEMORY_MIB = 32
 
 class SkewTest(MeasuredTest):
     memory_mib = MEMORY_MIB
-    deadline_s = ROWS / 2000
     executors = {name: {"slots": 1, "memory": f"{MEMORY_MIB}M"} for name in ("e1", "e2")}
     measured = ("submit", "e1", "e2")
 

@@ -76,7 +76,7 @@ class RemoteTest(ClusterTest):
         done = subprocess.run([self.program, "submit", "count-keys", "--json", "--split-size", self.split_size, "--partitions", "3",
                                "--overwrite", "--event-log", log, *where, source, out], stdin=subprocess.DEVNULL,
                               capture_output=True, cwd=self.directory, env={**self.env, **(env or {})},
-                              timeout=3 * DEADLINE_S, check=False)
+                              timeout=DEADLINE_S, check=False)
         with open(log, "rb") as file:
             said = (done.stdout + done.stderr + file.read()).decode(errors="replace")
         self.assertNotEqual(done.stdout, b"", done.stderr)

@@ -17,12 +17,11 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from cluster import SLOWDOWN, free_port, until
+from cluster import DEADLINE_S, free_port, until
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-DEADLINE_S = 90 * SLOWDOWN
 RUNNING = set()  # the process ids of all servers
 
 
@@ -53,7 +52,7 @@ class Server:
                 raise AssertionError(f"{what}: it ended with {self.process.returncode}: {self.read()[-2000:]}")
             return condition()
 
-        return until(so, lambda: f"{what}: {self.read()[-2000:]}", DEADLINE_S)
+        return until(so, lambda: f"{what}: {self.read()[-2000:]}")
 
     def stop(self):
         self.process.kill()
