@@ -247,6 +247,21 @@ class ClusterTest(unittest.TestCase):
         parts = sorted(p for p in os.listdir(directory) if p.startswith("part-"))
         return b"".join(open(os.path.join(directory, p), "rb").read() for p in parts)
 
+    def held_job(self):
+        """The words of a job of eight tasks, each of which waits until release_job()."""
+        pipe, rows = os.path.join(self.directory, "held"), os.path.join(self.directory, "rows")
+        if not os.path.exists(pipe):
+            os.mkfifo(pipe)
+            self.held = os.open(pipe, os.O_RDWR)  # open at both ends, so that a reader waits for a byte
+            self.addCleanup(os.close, self.held)
+            with open(rows, "w", encoding="ascii") as file:
+                file.writelines(f"{i:099}\n" for i in range(8))
+        return ("stream", "--map", f"head -c 1 {pipe}", "--split-size", "100", rows, "held-out")
+
+    def release_job(self):
+        """Also tasks that run again: there are more bytes than attempts."""
+        os.write(self.held, bytes(1000))
+
     def expected(self, rows=200000):
         code, _, err = self.run_glint("submit", "count-keys", self.ratings(rows), "expected",
                                       "--master", "local[2]", "--overwrite")

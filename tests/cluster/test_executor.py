@@ -10,9 +10,6 @@ import unittest
 from cluster import (DEADLINE_S, SLOWDOWN, ClusterTest, children_of, free_port, is_zombie, listening_port, make_leftover,
                      open_files, until)
 
-LONG_JOB = ("empty-tasks", "--tasks", "100000")
-SHORT_JOB = ("empty-tasks", "--tasks", "20000")  # long enough to inject a fault
-
 
 class Daemon(ClusterTest):
     def test_daemon_prints_ready_and_exits_on_sigterm(self):
@@ -114,7 +111,7 @@ class Confinement(ClusterTest):
     def test_executor_has_no_new_privs_and_higher_oom_score(self):
         self.write_cluster({"e1": {"slots": 1}})
         e1 = self.executor("e1")
-        job = self.submit("job", *LONG_JOB)
+        job = self.submit("job", *self.held_job())
         pid = until(e1.children, "an executor process runs")[0]
         e1.until_says("serving driver")
         self.assertEqual(self.status_of(pid)["NoNewPrivs"], "1")
@@ -125,7 +122,7 @@ class Confinement(ClusterTest):
 
     def test_joining_executor_has_no_new_privs(self):
         port = free_port()
-        job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
+        job = self.start("job", "submit", *self.held_job(), "--listen", f"127.0.0.1:{port}", "--executors", "1")
         node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--id", "n1")
         node.until_says("serving driver")
         self.assertEqual(self.status_of(node.pid)["NoNewPrivs"], "1")
@@ -279,15 +276,15 @@ class Jobs(ClusterTest):
 
     def test_cancel_ends_job_and_starts_the_queued_one(self):
         self.executor("e1")
-        first = self.submit("first", *LONG_JOB)
+        first = self.submit("first", *self.held_job())
         busy = until(lambda: self.executor_status("e1")["jobs"], "the first job is listed")
         self.assertTrue(busy[0]["running"])
         second = self.submit("second", "count-keys", self.ratings(), "out")
         second.until_says("position 1 in its queue")
         jobs = self.executor_status("e1")["jobs"]
         self.assertEqual([j["running"] for j in jobs], [True, False])
-        self.assertEqual([j["name"] for j in jobs], ["empty-tasks", "count-keys"])
-        code, _, err = self.run_glint("cancel", "--cluster", self.config, "empty-tasks")
+        self.assertEqual([j["name"] for j in jobs], ["stream", "count-keys"])
+        code, _, err = self.run_glint("cancel", "--cluster", self.config, "stream")
         self.assertEqual(code, 0, err)
         self.assertEqual(first.wait(), 1, first.err)
         self.assertIn("error[E0704]", first.err)
@@ -296,7 +293,7 @@ class Jobs(ClusterTest):
 
     def test_cancel_by_id_ends_the_job(self):
         self.executor("e1")
-        job = self.submit("job", *LONG_JOB)
+        job = self.submit("job", *self.held_job())
         found = until(lambda: self.executor_status("e1")["jobs"], "the job is listed")
         code, _, err = self.run_glint("cancel", "--cluster", self.config, found[0]["id"])
         self.assertEqual(code, 0, err)
@@ -305,21 +302,21 @@ class Jobs(ClusterTest):
     def test_two_drivers_run_concurrently(self):
         self.write_cluster({"e1": {"slots": 2}}, drivers_max=2)
         self.executor("e1")
-        first = self.submit("first", *LONG_JOB)
+        first = self.submit("first", *self.held_job())
         until(lambda: self.executor_status("e1")["jobs"], "the first job is listed")
         second = self.submit("second", "count-keys", self.ratings(), "out")
         self.assertEqual(second.wait(), 0, second.err)
         self.assertIsNone(first.popen.poll())
-        self.run_glint("cancel", "--cluster", self.config, "empty-tasks")
+        self.run_glint("cancel", "--cluster", self.config, "stream")
         self.assertEqual(first.wait(), 1)
 
     def test_status_names_the_running_job(self):
         self.executor("e1")
-        job = self.submit("job", *LONG_JOB)
+        job = self.submit("job", *self.held_job())
         until(lambda: any(j["stage"] for j in self.executor_status("e1")["jobs"]), "a stage is named")
         code, out, _ = self.run_glint("status", "--cluster", self.config)
         self.assertEqual(code, 0)
-        self.assertRegex(out, r"(?m)^e1 .* busy .*[0-9a-f]{16} empty-tasks, \d+ tasks? here, for .*parallelize")
+        self.assertRegex(out, r"(?m)^e1 .* busy .*[0-9a-f]{16} stream, \d+ tasks? here, for .*textFile")
         job.signal(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.err)
 
@@ -329,8 +326,7 @@ class ProcessExits(ClusterTest):
 
     def busy(self, *names):
         executors = [self.executor(name) for name in names]
-        words = SHORT_JOB if len(names) > 1 else LONG_JOB
-        job = self.submit("job", *words, "--executors", str(len(names)))
+        job = self.submit("job", *self.held_job(), "--executors", str(len(names)))
         for e in executors:
             until(e.children, "an executor process runs")
             e.until_says("serving driver")
@@ -373,7 +369,8 @@ class ProcessExits(ClusterTest):
         e1.signal(signal.SIGKILL)
         e1.wait()
         until(lambda: is_zombie(pid), "its executor process has exited")
-        self.assertEqual(job.wait(120), 0, job.err)
+        self.release_job()
+        self.assertEqual(job.wait(), 0, job.err)
         self.assertIn("lost", job.err)
         self.assertFalse(e2.popen.poll())
 
@@ -381,13 +378,15 @@ class ProcessExits(ClusterTest):
         job, e1, _ = self.busy("e1", "e2")
         os.kill(e1.children()[0], signal.SIGKILL)
         e1.until_says("was killed by signal 9")
-        self.assertEqual(job.wait(120), 0, job.err)
+        self.release_job()
+        self.assertEqual(job.wait(), 0, job.err)
         self.assertIn("killed by signal 9", job.err)
         self.assertIn(e1.err_path, job.err)
 
     def test_sigterm_drains_the_daemon(self):
         job, e1, _ = self.busy("e1", "e2")
         e1.signal(signal.SIGTERM)
+        self.release_job()
         self.assertEqual(e1.wait(), 0, e1.err)
         self.assertIn("drained", e1.err)
         self.assertEqual(job.wait(), 0, job.err)
@@ -440,7 +439,7 @@ class Ports(ClusterTest):
         executors = [self.executor(name) for name in ("e1", "e2")]
         for s in sockets[1:]:
             s.close()
-        job = self.submit("job", *LONG_JOB, "--executors", "2")
+        job = self.submit("job", *self.held_job(), "--executors", "2")
         for e in executors:
             e.until_says("serving driver")
         self.assertEqual({listening_port(e.children()[0]) for e in executors}, {first + 1, first + 2})
@@ -462,7 +461,7 @@ class Ports(ClusterTest):
         sockets[0].close()
         node = self.start("n1", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1", "--ports",
                           f"{first}-{first}")
-        job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
+        job = self.start("job", "submit", *self.held_job(), "--listen", f"127.0.0.1:{port}", "--executors", "1")
         node.until_says("serving driver")
         self.assertEqual(listening_port(node.pid), first)
         job.signal(signal.SIGINT)
@@ -482,7 +481,7 @@ class Launched(ClusterTest):
         self.assert_nothing_left()
 
     def test_launched_daemons_end_when_the_job_is_killed(self):
-        job = self.launch(*LONG_JOB)
+        job = self.launch(*self.held_job())
         until(lambda: all(e["state"] == "busy" for e in self.status()["executors"]), "both are busy")
         job.signal(signal.SIGKILL)
         job.wait()
@@ -549,11 +548,12 @@ class Join(ClusterTest):
 
     def test_sigterm_drains_a_joined_executor(self):
         port = free_port()
-        job = self.listen(port, *SHORT_JOB)
+        job = self.listen(port, *self.held_job())
         nodes = [self.join(f"n{i}", port) for i in (1, 2)]
         for node in nodes:
             node.until_says("serving driver")
         nodes[0].signal(signal.SIGTERM)
+        self.release_job()
         self.assertEqual(nodes[0].wait(), 0, nodes[0].err)
         self.assertIn("drained", nodes[0].err)
         self.assertEqual(job.wait(), 0, job.err)

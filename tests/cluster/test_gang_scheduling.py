@@ -102,8 +102,7 @@ class OtherBuild(ClusterTest):
         self.assertEqual(self.run_glint("submit", *JOB, "--cluster", self.last_only)[0], 0)
         del self.program
         for i in range(3 * ROUNDS):
-            blocking = self.start(f"blocking-{i}", "submit", "empty-tasks", "--tasks", "100000", "--cluster",
-                                  self.last_only)
+            blocking = self.start(f"blocking-{i}", "submit", *self.held_job(), "--cluster", self.last_only)
             until(lambda: self.executor_status("e3").get("jobs"), "e3 is busy")
             job = self.submit_other(f"job-{i}", "--executors", "2")
             self.assertEqual(job.wait(), 0, job.err)

@@ -13,7 +13,6 @@ from cluster import DEADLINE_S, SLOWDOWN, ClusterTest, free_port, until
 from netns import CountingTest
 
 SANITIZED = "GLINT_SANITIZED" in os.environ
-LONG_JOB = ("empty-tasks", "--tasks", "100000")
 
 
 def cpu_seconds(pid):
@@ -76,7 +75,7 @@ class DuplicateIds(ClusterTest):
 
     def test_second_executor_with_the_same_id_is_rejected(self):
         port = free_port()
-        job = self.start("job", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
+        job = self.start("job", "submit", *self.held_job(), "--listen", f"127.0.0.1:{port}", "--executors", "1")
         first = self.join("first", port)
         first.until_says("serving driver")
         second = self.join("second", port)
@@ -106,7 +105,7 @@ class RepeatedSignals(ClusterTest):
     def test_repeated_sigterm_ends_joined_executor_cleanly(self):
         for i in range(5):
             port = free_port()
-            job = self.start(f"job-{i}", "submit", *LONG_JOB, "--listen", f"127.0.0.1:{port}", "--executors", "1")
+            job = self.start(f"job-{i}", "submit", *self.held_job(), "--listen", f"127.0.0.1:{port}", "--executors", "1")
             node = self.start(f"n{i}", "executor", "--join", f"127.0.0.1:{port}", "--slots", "1")
             node.until_says("serving driver")
             job.signal(signal.SIGTERM)
