@@ -167,7 +167,7 @@ class ClusterTest(unittest.TestCase):
     """Set `keys` in a class, or call write_cluster, for another cluster.toml; `program` for another glint."""
 
     program = GLINT
-    keys = {"heartbeat": "200ms", "suspect": "1s", "dead": "2s", "connect": "2s", "start": "10s",
+    keys = {"heartbeat": "200ms", "suspect": "1s", "dead": "2s", "connect": "10s", "start": "10s",
             "drain": "10s"}
     executors = {"e1": {"slots": 1}, "e2": {"slots": 1}}
 

@@ -30,7 +30,6 @@ def is_closed(s):
 
 
 class FloodTest(AuthTest):
-    keys = {**AuthTest.keys, "connect": "60s"}
     host = "127.0.0.1"
 
     @classmethod
@@ -190,7 +189,6 @@ class Ipv6Floods(FloodTest):
 class Unread(AuthTest):
     """Clients that send many requests and read no responses. They have the secret."""
 
-    keys = {**AuthTest.keys, "suspect": "20m", "dead": "30m"}  # a client that sends nothing more is not closed for that
     CLIENTS = 4
     REQUEST_BYTES = 27 * MIB  # by each, if possible
 

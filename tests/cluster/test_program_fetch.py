@@ -21,15 +21,9 @@ LARGE = EXIT_0 + bytes(2 * frames.PROGRAM_CHUNK_BYTES + 1000)  # three chunks
 class FakeDrivers(ProgramTest, AuthTest):
     """Drivers of another build that send anything as their program."""
 
-    keys = {**AuthTest.keys, "suspect": "20s", "dead": "30s", "connect": "10s"}  # send no heartbeats
-    own_keys = {}  # of one class
-
     def setUp(self):
         super().setUp()
         self.own_build, self.build, self.job = self.build, "0.0.9-aa", 0
-
-    def write_cluster(self, executors=None, **keys):
-        super().write_cluster(executors, **{**self.own_keys, **keys})
 
     def request(self, hello=None, **fields):
         """The connection of a driver that has requested an executor."""
@@ -326,10 +320,10 @@ class InvalidPrograms(FakeDrivers):
 
 
 class SilentDrivers(FakeDrivers):
-    own_keys = {"fetch": "2s"}
+    keys = {**FakeDrivers.keys, "fetch": "5s"}
 
     def test_silent_driver_is_rejected(self):
-        silent = f"the driver did not send the next chunk of its program within {int(2000 * SLOWDOWN)} ms"
+        silent = f"the driver did not send the next chunk of its program within {int(5000 * SLOWDOWN)} ms"
         driver = self.request()
         self.assertEqual(driver.wait_frame(frames.PROGRAM_REQUEST, frames.REJECT)[0], frames.PROGRAM_REQUEST)
         self.assert_reject(driver, -909, silent)
@@ -391,7 +385,7 @@ class Room(FakeDrivers):
     """The cache has at most 8 files and 1 GiB."""
 
     executors = {"e1": {"slots": 2}}
-    own_keys = {"drivers_max": 2}
+    keys = {**FakeDrivers.keys, "drivers_max": 2}
 
     def fetch(self, program=EXIT_0):
         driver = self.run_program(program)
