@@ -176,7 +176,7 @@ class EndlessTasks(FaultyJobTest):
     """Functions that do not return: tasks have 5 s to stop, the job's own code 10 s."""
 
     waits = (r"(?m)^waiting for task \d of stage 0 \(textFile\.\.reduceByKey; functions mistake\.map, mistake\.add\)"
-             r"{} to end, at most [45] s; a second signal ends the job at once$")
+             r"{} to end, at most [1-5] s; a second signal ends the job at once$")
     here, there = "", r" on e1 \(127\.0\.0\.1\)"
 
     def setUp(self):
