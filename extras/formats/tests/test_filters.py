@@ -60,7 +60,7 @@ class FilterFiles(unittest.TestCase):
         return os.path.join(self.work, *name)
 
     def glint(self, *arguments, stdin=b"", status=0):
-        done = subprocess.run([GLINT, *arguments], input=stdin, capture_output=True, timeout=120,
+        done = subprocess.run([GLINT, *arguments], input=stdin, capture_output=True, timeout=300,
                               check=False)
         self.assertEqual(done.returncode, status, done.stderr.decode())
         return done.stdout.decode() if status == 0 else done.stderr.decode()

@@ -506,7 +506,7 @@ class Lifetime(unittest.TestCase):
 
             thread = threading.Thread(target=query)
             thread.start()
-            self.assertTrue(began.wait(60))
+            self.assertTrue(began.wait(300))
             bloom.close()
             thread.join()
             self.assertTrue(all(map(all, results)))

@@ -506,7 +506,7 @@ sc = glint.Context("local[1]")
 rdd = sc.parallelize(["a"])
 rdd.saveAsTextFile({str(self.work / "out")!r})
 """
-        subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+        subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
         self.assertEqual(list(self.work.iterdir()), [])
 
 
@@ -579,7 +579,7 @@ with glint.Context("local[1]") as sc:
         python = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         command = int(fifo.read())
         python.send_signal(signal.SIGINT)
-        printed, _ = python.communicate(timeout=60)
+        printed, _ = python.communicate(timeout=300)
         self.assertEqual((printed.split(), python.returncode), (["interrupted", "1"], 0))
         self.assertEqual(list(self.work.iterdir()), [fifo.path])
         with self.assertRaises(ProcessLookupError):

@@ -37,7 +37,7 @@ class Progress(unittest.TestCase):
         (self.work / "tqdm/auto.py").write_text(TQDM)
         code = f"import sys; sys.path.insert(0, {str(self.work)!r})\n{program}"
         return subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE,
-                              text=True, timeout=120, **options).stdout.splitlines()
+                              text=True, timeout=300, **options).stdout.splitlines()
 
     def test_bars_of_stages(self):
         printed = self.run_program("""
@@ -103,7 +103,7 @@ with glint.Context("local[1]", progress=True) as sc:
         python = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
         worker = int(fifo.read())
         python.send_signal(signal.SIGINT)
-        printed, _ = python.communicate(timeout=120)
+        printed, _ = python.communicate(timeout=300)
         self.assertEqual(printed.splitlines(), ["interrupted", "['0', '1', '2']"])
         with self.assertRaises(ProcessLookupError):
             os.kill(worker, 0)

@@ -243,7 +243,7 @@ except glint.Error as error:
     def test_interrupt(self):
         python, job = self.running_job()
         python.send_signal(signal.SIGINT)
-        printed, _ = python.communicate(timeout=60)
+        printed, _ = python.communicate(timeout=300)
         self.assertEqual(printed.split(), ["started", "interrupted"])
         self.assertFalse(os.path.exists(f"/proc/{job}"))
         self.assertEqual([path.name for path in self.work.iterdir() if "out" in path.name], [])
@@ -251,7 +251,7 @@ except glint.Error as error:
     def test_killed(self):
         python, job = self.running_job()
         os.kill(job, signal.SIGKILL)
-        printed, _ = python.communicate(timeout=60)
+        printed, _ = python.communicate(timeout=300)
         self.assertEqual(printed.split(), ["started", "None"])
 
     def test_an_error_of_a_killed_program(self):

@@ -85,7 +85,7 @@ with SparkContext("local[2]") as sc:
     print(sc.parallelize([1]).map(lambda x: lambda y: x + y).collect()[0](4))
 """
         printed = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE,
-                                 text=True, timeout=120)
+                                 text=True, timeout=300)
         self.assertEqual(printed.stdout, "5\n")
 
     def test_lines(self) -> None:
@@ -415,7 +415,7 @@ class Lifetimes(unittest.TestCase):
             variables = {**os.environ, "TMPDIR": directory}
             start = "from glint.pyspark import SparkContext\nSparkContext('local[1]')\n"
             subprocess.run([sys.executable, "-c", start + "import os; os.kill(os.getpid(), 9)"],
-                           env=variables, check=False, timeout=120)
+                           env=variables, check=False, timeout=300)
             left = [n for n in os.listdir(directory) if n.startswith("glint-python-")]
             self.assertEqual(len(left), 1)
             # The next one removes it, and not that of a driver that runs.
@@ -427,7 +427,7 @@ class Lifetimes(unittest.TestCase):
                        os.listdir(os.environ["TMPDIR"]) if n.startswith("glint-python-")]
                       == [a._workers.directory])
                 a.stop()
-                """), start + "a.stop()"], env=variables, check=True, timeout=120,
+                """), start + "a.stop()"], env=variables, check=True, timeout=300,
                 capture_output=True, text=True)
             self.assertEqual(done.stdout, "True\n")
 
@@ -455,10 +455,10 @@ class Lifetimes(unittest.TestCase):
             self.assertEqual(sc.parallelize([1]).map(lambda x: x).count(), 1)
             url = sc.uiWebUrl
             browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
-            with browser.open(url, timeout=60) as page:
+            with browser.open(url, timeout=300) as page:
                 self.assertIn(b"<title>", page.read())
         with self.assertRaises(OSError):
-            urllib.request.urlopen(url, timeout=60)
+            urllib.request.urlopen(url, timeout=300)
         with SparkContext("local[1]") as sc:
             self.assertIsNone(sc.uiWebUrl)
 
@@ -479,7 +479,7 @@ class Lifetimes(unittest.TestCase):
             with open(path, "w", encoding="utf-8") as file:
                 file.write(textwrap.dedent(text))
             return subprocess.run([sys.executable, "-m", "glint.submit", *options, path, "x"],
-                                  capture_output=True, text=True, check=False, timeout=120)
+                                  capture_output=True, text=True, check=False, timeout=300)
 
     def test_submit(self) -> None:
         done = self.run_program("""

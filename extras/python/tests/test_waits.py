@@ -33,5 +33,5 @@ except KeyboardInterrupt:
                 self.assertEqual(error.errno, errno.ENXIO)
         self.addCleanup(os.close, writer)
         python.send_signal(signal.SIGINT)
-        printed, _ = python.communicate(timeout=60)
+        printed, _ = python.communicate(timeout=300)
         self.assertEqual((printed.split(), python.returncode), (["interrupted"], 0))
