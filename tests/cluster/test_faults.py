@@ -322,7 +322,7 @@ class FaultInChainedSteps(FaultTest):
 
 class AllExecutors(FaultTest):
     def test_job_fails_when_all_daemons_are_killed(self):
-        self.write_cluster(start="1s")
+        self.write_cluster(start="5s")
         hooks = [self.in_map(), self.in_map()]
         executors = [self.executor(name, hooks=[hook]) for name, hook in zip(("e1", "e2"), hooks)]
         job = self.begin()

@@ -42,7 +42,7 @@ class NetworkPartitions(CountingTest):
         self.assert_done(job)
 
     def test_job_fails_if_all_executors_stay_unreachable(self):
-        self.write_cluster(start="2s")
+        self.write_cluster(start="5s")
         job, e1, e2 = self.start_all()
         self.node("driver").deaf_to(self.node("e1"), self.node("e2"))
         self.assertEqual(job.wait(), 69, job.err)

@@ -59,7 +59,7 @@ class Draining(CountingTest):
         self.assertNotIn("lost", job.err)
 
     def test_job_fails_when_all_executors_drain(self):
-        self.write_cluster(drain="500ms", start="1s")
+        self.write_cluster(drain="500ms", start="5s")
         job, *executors = self.start_all()
         for e in executors:
             e.signal(signal.SIGTERM)

@@ -149,7 +149,7 @@ class OtherBuild(ProgramTest):
         self.assertEqual(e1.err.count(f"removing {path}: its content does not match its SHA-256"), 1)
 
     def test_unusable_cache_directory_is_reported(self):
-        self.write_cluster(start="3s")
+        self.write_cluster(start="5s")
         regular = os.path.join(self.directory, "regular")
         with open(regular, "w", encoding="ascii"):
             pass
@@ -185,7 +185,7 @@ class OtherBuild(ProgramTest):
         self.assertEqual(self.cached(), [sha256(read(self.other))])
 
     def test_full_cache_ends_the_job_with_the_reason(self):
-        self.write_cluster(start="3s")
+        self.write_cluster(start="5s")
         self.executor("e1")
         for path in self.fill_cache(*map(str, range(FILES_MAX))):
             self.lock(path)
@@ -271,7 +271,7 @@ class OwnProgram(ProgramTest):
 class ProgramThatDoesNotStart(ProgramTest):
     """tests/mistakes/starts.c, whose driver has the library that it needs beside it."""
 
-    keys = {**ProgramTest.keys, "start": "1s"}
+    keys = {**ProgramTest.keys, "start": "5s"}
     executors = {"e1": {"slots": 1}}
     starts = os.path.join(os.path.dirname(GLINT), "tests", "starts")
 
@@ -315,7 +315,7 @@ class ProgramThatDoesNotStart(ProgramTest):
 
 
 class RejectedRequests(FakeDaemon):
-    keys = {**FakeDaemon.keys, "start": "2s"}
+    keys = {**FakeDaemon.keys, "start": "5s"}
 
     def test_reason_of_a_rejection_is_reported_while_another_request_waits(self):
         self.daemon.send(frames.frame(frames.REJECT, frames.encode("REJECT", code=-601, cause="the cache is full",

@@ -162,7 +162,7 @@ class Driver(RegistrationTest):
     def test_exit_before_registration_is_reported(self):
         self.job.signal(signal.SIGINT)
         self.assertEqual(self.job.wait(), 130)
-        self.write_cluster(start="1s")
+        self.write_cluster(start="5s")
         job = self.submit("dying", "empty-tasks")
         exited = frames.frame(frames.EXECUTOR_EXITED, frames.encode("EXECUTOR_EXITED", wait_status=9, log="/its/log"))
         self.listener.socket.settimeout(0.2)
@@ -330,7 +330,7 @@ class DriverAddress(ClusterTest):
         for ports, words in ((first, f"the driver: cannot listen on 127.0.0.1 port {first}: address already in use"),
                              (f"{first}-{first + 1}", f"the driver: none of the ports {first} to {first + 1} is free")):
             with self.subTest(ports):
-                self.write_cluster({"e1": {"slots": 1}}, driver_ports=ports, start="1s")
+                self.write_cluster({"e1": {"slots": 1}}, driver_ports=ports, start="5s")
                 e1 = e1 or self.executor("e1")
                 code, _, err = self.run_glint("submit", "empty-tasks", "--cluster", self.config)
                 self.assertEqual(code, 69, err)

@@ -105,7 +105,7 @@ class Ssh(ClusterTest):
 
     def test_failed_login_is_reported(self):
         self.write("authorized_keys", "")
-        self.write_ssh_cluster(start="3s")
+        self.write_ssh_cluster(start="5s")
         job = self.submit("job", "count-keys", self.ratings(), "out")
         self.assertEqual(job.wait(), 69, job.err)
         self.assertIn("error[E0907]", job.err)

@@ -331,7 +331,7 @@ class FileOwnership(UsersTest):
         """Another user was first: with a FIFO without a reader, and with a file."""
         logs = self.make_directory("logs", 0o777)
         log = os.path.join(logs, "e1.log")
-        self.write_cluster({"e1": {"slots": 1}}, launch="local", log_dir=logs, start="500ms")
+        self.write_cluster({"e1": {"slots": 1}}, launch="local", log_dir=logs, start="5s")
         os.mkfifo(log)
         os.chmod(log, 0o666)
         give(OTHER, log)
