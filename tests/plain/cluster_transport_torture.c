@@ -67,10 +67,10 @@ static bool try(int64_t n, bool from)
 {
     struct cluster cluster = {.name = "fake",
                               .insecure_plaintext = true,
-                              .heartbeat = {100000000, 10000000000, 20000000000},
-                              .connect_ms = 5000,
-                              .start_ms = from ? 50 : 5000,
-                              .fetch_ms = 5000,
+                              .heartbeat = {100000000, 60000000000, 120000000000},
+                              .connect_ms = 60000,
+                              .start_ms = from ? 50 : 60000,
+                              .fetch_ms = 60000,
                               .executors_min = from ? 1 : NODES,
                               .executors = executors,
                               .executor_count = NODES};
@@ -82,7 +82,7 @@ static bool try(int64_t n, bool from)
     bool ok = r == error.code && (r == 0 || r == GLINT_E_NO_MEMORY || r == GLINT_E_SYSTEM);
     if (r == 0) {
         uint64_t end_ns =
-            env_real()->now_ns(env_real()) + (from ? WAIT_NS : 20 * (uint64_t)WAIT_NS);
+            env_real()->now_ns(env_real()) + (from ? WAIT_NS : 600 * (uint64_t)WAIT_NS);
         uint32_t sent_to = 0;
         while (!is_finished(d, end_ns)) {
             fake_context_wait_ms(&context, 20);

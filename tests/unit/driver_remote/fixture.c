@@ -18,7 +18,7 @@ static struct secrets secrets;
 static char secret_path[64];
 static int64_t live;
 
-static const struct liveness_limits patient = {200 * MS, 5000 * MS, 10000 * MS};
+static const struct liveness_limits patient = {200 * MS, 60000 * MS, 120000 * MS};
 
 void enter(void)
 {
@@ -33,9 +33,9 @@ void enter(void)
     cluster = (struct cluster){.name = "fake",
                                .insecure_plaintext = true,
                                .heartbeat = patient,
-                               .connect_ms = 5000,
-                               .start_ms = 10000,
-                               .fetch_ms = 5000,
+                               .connect_ms = 60000,
+                               .start_ms = 60000,
+                               .fetch_ms = 60000,
                                .executors = executors};
     error = (struct glint_error){.code = GLINT_OK};
 }
