@@ -13,7 +13,7 @@ class Fifo:
 
     def read(self):
         """The first line that a process writes."""
-        ready, _, _ = select.select([self.file], [], [], 60)
+        ready, _, _ = select.select([self.file], [], [], 300)
         if not ready:
             raise TimeoutError(f"no process has written to {self.path}")
         return os.read(self.file, 4096).decode()
