@@ -483,6 +483,20 @@ class Jobs(Command):
         self.run_glint("select", "--columns", "id, none", "--missing", "null", self.path("in"),
                        self.path("out"), code=64)
 
+    def test_columns_whose_type_is_not_read(self):
+        """Only a job that reads the column ends, before its first task."""
+        union = pyarrow.UnionArray.from_sparse(pyarrow.array([0, 1], pyarrow.int8()),
+                                               [pyarrow.array([1, 2]), pyarrow.array(["a", "b"])])
+        table = pyarrow.table({"k": ["x", "y"], "u": union})
+        with pyarrow.ipc.new_file(self.path("in.arrow"), table.schema) as writer:
+            writer.write_table(table)
+        self.assertEqual(self.lines("select", "--columns", "k", self.path("in.arrow")), ["x", "y"])
+        for job in (["select"], ["sort", "--by", "k"], ["agg", "--by", "u", "--count"]):
+            _, error = self.run_glint(*job, self.path("in.arrow"), self.path("none"), code=65)
+            self.assertIn("E0213", error)
+            self.assertIn('column "u" has values of several types, a union', error)
+            self.assertFalse(os.path.exists(self.path("none")))
+
     def test_damage_is_an_error(self):
         pyarrow.parquet.write_table(ratings(), self.path("in"))
         with open(self.path("in"), "rb") as file:
