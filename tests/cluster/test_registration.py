@@ -372,7 +372,7 @@ class DriverNetwork(NetworkTest):
         e.until_says("serving driver at 10.78.0.1:")
 
     def test_unreachable_driver_host_is_named(self):
-        self.write_cluster({"e1": {"slots": 1}}, driver_host=f"{PREFIX}250", start="9s")
+        self.write_cluster({"e1": {"slots": 1}}, driver_host=f"{PREFIX}250", connect="2s", start="15s")
         e1 = self.executor("e1")
         job = self.submit("job", "empty-tasks")
         e1.until_says(rf"E0906 cannot connect to the driver at {PREFIX}250:\d+: ")
