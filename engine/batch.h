@@ -95,8 +95,6 @@ void glint_skip_rows(struct glint_task *task, uint32_t column, glint_keep_rows k
 /* In `open` of a function whose rows another function of the job reads, too, and counts if they are
  * bad: bad rows that this task skips are not counted. */
 void glint_uncount_bad_rows(struct glint_task *task);
-/* Adds to the hint of the task's error, if that is only to skip bad rows. */
-void glint_add_bad_row_hint(struct glint_task *task, const char *hint);
 #pragma GCC visibility pop
 
 /* Returns row `row` of a bytes-like column. */

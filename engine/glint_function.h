@@ -267,9 +267,10 @@ int glint_fail(struct glint_task *task, enum glint_code code, const char *hint, 
 int glint_bad_row(struct glint_task *task, struct glint_slice row, const char *reason);
 /* The same for the value in a column, which the error shows first: "column 50 (c50): "1,234"; the
  * row: ...". A value whose data is NULL is missing: the hint is --delimiter. In line 1 of a table
- * it is --header, unless the value begins like a number. */
-int glint_bad_value(struct glint_task *task, struct glint_slice row, const char *reason,
-                    const char *column, struct glint_slice value);
+ * it is --header, unless the value begins like a number. `hint` is for where nothing is known of
+ * the value; NULL: --bad-rows skip. */
+int glint_bad_value(struct glint_task *task, struct glint_slice row, const char *hint,
+                    const char *reason, const char *column, struct glint_slice value);
 /* The same with another error code, and with the text that the error shows instead of the row
  * (NULL: the row). */
 int glint_bad_row_with_code(struct glint_task *task, enum glint_code code, struct glint_slice row,

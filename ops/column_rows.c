@@ -38,7 +38,7 @@ int column_report_bad_value(struct column_origin *o, struct glint_task *task,
     const struct glint_column place = {.base = text.data, .size = 1};
     column_origin_set(o, piece, reader->first_row + (uint64_t)row, &place, 1);
     task->origin = &o->origin;
-    const int r = glint_bad_value(task, text, "the byte 0x1f, or 0x1d alone, in a value",
+    const int r = glint_bad_value(task, text, NULL, "the byte 0x1f, or 0x1d alone, in a value",
                                   piece->layout->columns[column].name, text);
     task->origin = NULL;
     return r;

@@ -255,11 +255,11 @@ static const char *hint_of_value(bool first, struct glint_slice value)
     return first && !begins_like_number(value) ? "line 1: is it a header? add --header" : NULL;
 }
 
-int glint_bad_value(struct glint_task *task, struct glint_slice row, const char *reason,
-                    const char *column, struct glint_slice value)
+int glint_bad_value(struct glint_task *task, struct glint_slice row, const char *hint,
+                    const char *reason, const char *column, struct glint_slice value)
 {
     enum glint_code code = GLINT_E_BAD_ROW;
-    const char *hint = NULL, *better = NULL;
+    const char *better = NULL;
     char shown[ROW_TEXT_BYTES], whole[ROW_TEXT_BYTES], location[512];
     const int r = skip_bad_rows_or_set_code(task, 1, reason, &code, &hint);
     if (r == 0 || task->error.code != GLINT_OK) return r == 0 ? 0 : task->error.code;

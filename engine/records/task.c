@@ -149,16 +149,6 @@ void glint_uncount_bad_rows(struct glint_task *task)
     task->uncount_bad_rows = true;
 }
 
-void glint_add_bad_row_hint(struct glint_task *task, const char *hint)
-{
-    static const char skip[] = "use --bad-rows skip";
-    char *const text = task->error.hint;
-    const size_t size = strlen(text);
-    assert(hint != NULL && hint[0] != '\0');
-    if (strncmp(text, skip, sizeof skip - 1) != 0 || strstr(text, hint) != NULL) return;
-    text_format(text + size, sizeof task->error.hint - size, "; %s", hint);
-}
-
 void glint_skip_rows(struct glint_task *task, uint32_t column, glint_keep_rows keep)
 {
     assert(keep != NULL);

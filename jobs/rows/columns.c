@@ -566,7 +566,7 @@ int columns_bad_value(const struct columns_reader *r, struct glint_task *task,
                       const char *reason)
 {
     assert(column < r->columns.count);
-    return glint_bad_value(task, row, reason, r->labels[column], value);
+    return glint_bad_value(task, row, NULL, reason, r->labels[column], value);
 }
 
 struct columns_parts {

@@ -141,11 +141,11 @@ static int leave_out_null_row(const struct fields *f, struct glint_task *task)
 static int report_bad_key(const struct fields *f, struct glint_task *task, struct glint_slice row,
                           const char *reason, const char *column, struct glint_slice value)
 {
-    const int r = glint_bad_value(task, row, reason, column, value);
-    if (r < 0 && f->key == FIELDS_RATING && value.size > 0)
-        glint_add_bad_row_hint(task, "keys that are no ratings from 0 to 10 need --key text or "
-                                     "--key int");
-    return r;
+    const char *hint = f->key == FIELDS_RATING && value.size > 0
+                           ? "use --bad-rows skip to count and skip such rows; keys that are no "
+                             "ratings from 0 to 10 need --key text or --key int"
+                           : NULL;
+    return glint_bad_value(task, row, hint, reason, column, value);
 }
 
 /* Reports the value of the key, or, if its data is NULL, the column that the row does not have. */
@@ -444,7 +444,7 @@ static int set_bad_id_error(const struct fields *f, struct glint_task *task, str
 {
     char number[COLUMN_LABEL_BYTES];
     columns_label((struct glint_slice){NULL, 0}, f->delimiter, f->id_column, number);
-    return glint_bad_value(task, id, reason, f->id_label != NULL ? f->id_label : number, id);
+    return glint_bad_value(task, id, NULL, reason, f->id_label != NULL ? f->id_label : number, id);
 }
 
 /* A batch's values: at most ID_VALUE_MAX bytes each, or half of its text. */
