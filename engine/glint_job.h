@@ -22,7 +22,7 @@ struct glint_job_args {
     const void *options;
 };
 /* Returns the option's value or its default; NULL if it has neither. `name` must be in the job's
- * table. */
+ * table, or an option of every job. */
 const char *glint_job_option(const struct glint_job_args *args, const char *name);
 /* True if the user gave the option; a default does not count. */
 bool glint_job_given(const struct glint_job_args *args, const char *name);
@@ -56,6 +56,9 @@ void glint_answer_text(struct glint *g, const char *name, const char *value);
 /* Passes one line to the receiver of notes: `glint explain` prints it with the plan, `glint submit`
  * on standard error. */
 void glint_note(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for what did not fail the job, but may make its result another one than was meant:
+ * "warning: ...", which `glint submit` prints on standard error with --quiet, too. */
+void glint_warn(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A number or text of a report; `value` is I64, F64 or TEXT. */
 struct glint_field {
     const char *name;

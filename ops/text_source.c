@@ -389,7 +389,7 @@ void text_source_note_key_types(struct glint *g, const struct input_list *list,
         if (number >= schema->count) continue;
         const struct schema_column *c = &schema->columns[number];
         if ((c->kinds & (c->kinds - 1)) == 0) continue;
-        glint_note(g,
+        glint_warn(g,
                    "column \"%s\" has types in different files that have no common one: its values "
                    "are compared as texts",
                    c->name);

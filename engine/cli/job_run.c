@@ -29,10 +29,14 @@
 
 /* ---- Access to a job's options. glint_job_args.options points to the parsed command line. */
 
-/* False with the context's error set if the job's table does not have the option. */
+/* False with the context's error set if the job does not have the option. */
 static bool option_exists(const struct cli_line *line, const char *name)
 {
-    if (name != NULL && cli_option_find(line->syntax->own, name, strlen(name)) != NULL) return true;
+    const struct cli_syntax *syntax = line->syntax;
+    const size_t size = name != NULL ? strlen(name) : 0;
+    if (size > 0 && (cli_option_find(syntax->own, name, size) != NULL ||
+                     cli_option_find(syntax->common, name, size) != NULL))
+        return true;
     glint_abort(line->context, GLINT_E_PLAN_ARGUMENT, "add it to the job's table of options",
                 "the job of \"%s\" reads the option --%s, which it does not have",
                 line->syntax->command, name != NULL ? name : "(NULL)");
@@ -502,16 +506,6 @@ static const char *find_option_origin(void *arg, const char *option)
     return key_find(job_keys, JOB_KEYS, option) != NULL ? "default" : NULL;
 }
 
-/* -v of grep and ripgrep is another one. */
-static void note_verbose_is_not_invert(struct glint *g, const struct job_command *run,
-                                       const struct cli_line *line)
-{
-    static const char invert[] = "invert";
-    if (cli_option_find(run->job->options, invert, sizeof invert - 1) != NULL &&
-        cli_line_has(line, "verbose") && !cli_line_has(line, invert))
-        glint_note(g, "-v is --verbose; --invert keeps the lines that do not match");
-}
-
 /* Serves the page, if --ui is given. Returns 0 or a code. */
 static int start_job_page(struct job_command *run, struct glint_error *error)
 {
@@ -559,7 +553,6 @@ static int run_job_in_context(struct job_command *run, const struct cli_program 
         assert(line->argument_count <= GLINT_JOB_POSITIONAL_MAX);
         for (uint32_t i = 0; i < line->argument_count; i++) positional[i] = line->arguments[i];
         struct glint_job_args args = {positional, line->argument_count, line};
-        note_verbose_is_not_invert(g, run, line);
         line->context = g;
         /* From here on signals interrupt this context. */
         signals_watch(g, config->timeout_ns);

@@ -795,8 +795,8 @@ void job_outputs_remove_failed(struct driver *d)
             continue;
         }
         if (!commit_cleanup(c))
-            context_warn(d->g, "what a failed action wrote could not be removed and is left in %s",
-                         c->hidden);
+            glint_warn(d->g, "what a failed action wrote could not be removed and is left in %s",
+                       c->hidden);
         mem_free(c);
     }
     d->commit_count = kept;
@@ -832,8 +832,8 @@ static void commit_cleanup_published(struct driver *d, struct commit *c)
 {
     /* An old output that remains is no reason to fail the job. */
     if (!commit_cleanup(c))
-        context_warn(d->g, "the output that %s replaced could not be removed and is left in %s",
-                     c->out, c->hidden);
+        glint_warn(d->g, "the output that %s replaced could not be removed and is left in %s",
+                   c->out, c->hidden);
 }
 
 int job_outputs_publish(struct driver *d, struct commit *c)

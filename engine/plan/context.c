@@ -668,7 +668,7 @@ void glint_report(struct glint *g, const char *name, const struct glint_field *f
     if (g->config.report != NULL) g->config.report(g->config.report_arg, name, fields, count);
 }
 
-void context_warn(struct glint *g, const char *format, ...)
+void glint_warn(struct glint *g, const char *format, ...)
 {
     char line[1024] = "warning: ";
     size_t used = strlen(line);

@@ -388,8 +388,6 @@ int context_add_saved_output(struct glint *g, const struct saved_output *saved);
 /* After an error about an input: adds a hint if `paths` name an output that the job itself
  * saved. */
 void context_hint_saved_output(struct glint *g, const char *paths);
-/* Like glint_note, for a problem that did not fail the job. Also printed with --quiet. */
-void context_warn(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* "memory", "disk", "memory and disk". */
 const char *persist_level_name(unsigned level);

@@ -259,30 +259,30 @@ static void note_surplus_rows(const struct build_plan *p, int64_t rows)
                *job = p->source.params ? "params" : "count-keys";
     const int64_t over = glint_counter_value(p->g, IDS_SURPLUS);
     if (p->strategy == BUILD_IDS && over > 0)
-        glint_note(p->g,
+        glint_warn(p->g,
                    "%s has %lld rows more than %s counts for their keys: %s %s on the same input",
                    p->paths[0], (long long)over, p->source.path, what, job);
     const int64_t higher = glint_counter_value(p->g, IDS_HIGHER_RATE);
     if (p->strategy == BUILD_IDS && higher > 0)
-        glint_note(p->g,
+        glint_warn(p->g,
                    "%lld of the filters: scheme %s has hashes of 32 bits, too few for their ids: "
                    "expect a higher rate than planned, see glint filter info; --scheme wide, or "
                    "--format guava or spark-v2, keep it",
                    (long long)higher, bloom_scheme_name(p->sizing.scheme));
     const int64_t full = glint_counter_value(p->g, BLOOM_OVERFULL);
     if (p->filters != NULL && full > 0)
-        glint_note(p->g,
+        glint_warn(p->g,
                    "%lld of the filters have more ids than those of %s are sized for: expect a "
                    "higher rate than planned, see glint filter info",
                    (long long)full, p->filters);
     if (p->filters != NULL) return;
     if (rows <= (int64_t)p->sizes.rows && full > 0)
-        glint_note(p->g,
+        glint_warn(p->g,
                    "%lld of the filters have more ids than %s counts for their keys, and a higher "
                    "rate than P: run %s on the same input",
                    (long long)full, p->source.path, job);
     if (p->strategy == BUILD_IDS || rows <= (int64_t)p->sizes.rows) return;
-    glint_note(p->g, "%s has %lld rows, %s counts %llu: %s %s on the same input", p->paths[0],
+    glint_warn(p->g, "%s has %lld rows, %s counts %llu: %s %s on the same input", p->paths[0],
                (long long)rows, p->source.path, (unsigned long long)p->sizes.rows, what, job);
 }
 

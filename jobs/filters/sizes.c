@@ -250,7 +250,7 @@ void sizes_note_rates(struct glint *g, const struct sizes *s)
     if (at == s->count) return;
     char key[256];
     sizes_key_text(s, at, key, sizeof key);
-    glint_note(g,
+    glint_warn(g,
                "the filter of key %s: scheme %s has hashes of 32 bits, too few for %llu ids: "
                "expect a rate of up to %.3g instead of %.3g; --scheme wide, or --format guava or "
                "spark-v2, keep it",

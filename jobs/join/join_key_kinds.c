@@ -86,7 +86,7 @@ static void note_keys_compared_as_texts(const struct join *j, uint32_t i,
         columns_label_of(t, number, labels[side]);
         describe_type(t, values[side], &types[side], names[side]);
     }
-    glint_note(j->g,
+    glint_warn(j->g,
                "keys are compared as texts: LEFT's %s is %s, RIGHT's %s %s; give both one type by "
                "select",
                labels[JOIN_SIDE_LEFT], names[JOIN_SIDE_LEFT], labels[JOIN_SIDE_RIGHT],

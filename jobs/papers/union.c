@@ -61,7 +61,7 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
         struct glint_rdd *filter = bloom_pipeline(elements, &sizes, BLOOM_PARTIALS, &fields);
         if (glint_save_as_msgpack_file(glint_coalesce(filter, 1), args->positional[1]) == 0 &&
             glint_counter_value(g, BLOOM_OVERFULL) > 0)
-            glint_note(g,
+            glint_warn(g,
                        "the filter has more than the %llu ids that it is sized for, and a higher "
                        "rate: see glint filter info",
                        (unsigned long long)n);

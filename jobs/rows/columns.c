@@ -299,7 +299,7 @@ static int use_column_number(struct table *t, const char *option, struct glint_s
                            option, t->paths, columns_count(t), (long long)number, named + 1);
     }
     if (has_name && named != *out)
-        glint_note(t->g, "--%s: column %lld is chosen; the column that is named %lld is name=%lld",
+        glint_warn(t->g, "--%s: column %lld is chosen; the column that is named %lld is name=%lld",
                    option, (long long)number, (long long)number, (long long)number);
     return add_column_use(t, option, *out, false);
 }

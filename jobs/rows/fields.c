@@ -355,7 +355,7 @@ void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
     if (line.size == 0 || memchr(line.data, f->delimiter, line.size) != NULL) return;
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
         if (memchr(line.data, usual[i].byte, line.size) == NULL) continue;
-        glint_note(glint_context(lines),
+        glint_warn(glint_context(lines),
                    "%s: the first line has one column, so each key is a whole line; it contains a "
                    "%s: try --%s '%s'",
                    paths, usual[i].name, option, usual[i].value);

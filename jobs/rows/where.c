@@ -89,7 +89,7 @@ int where_parse_end(struct expression_source *s, const struct where_columns *col
     }
     assert(s->failed == 0 || glint_error(g)->code != GLINT_OK);
     if (s->failed == 0 && s->orders_texts && columns->table->csv != FIELDS_COLUMNS)
-        glint_note(g, "--%s: two columns are compared as texts; +a < +b compares numbers",
+        glint_warn(g, "--%s: two columns are compared as texts; +a < +b compares numbers",
                    columns->option);
     glint_free(s->code);
     return glint_error(g)->code;

@@ -317,13 +317,16 @@ static int check_pattern(struct glint *g, const char *text, int64_t flags, bool 
     return glint_error(g)->code;
 }
 
-static int64_t read_flags(const struct glint_job_args *args)
+static int64_t read_flags(struct glint *g, const struct glint_job_args *args)
 {
     int64_t flags = 0;
     if (glint_job_option(args, "regex") != NULL) flags |= GREP_REGEX;
     if (glint_job_option(args, "ignore-case") != NULL) flags |= GREP_IGNORE_CASE;
     if (glint_job_option(args, "invert") != NULL) flags |= GREP_INVERT;
     if (glint_job_option(args, "column") != NULL) flags |= GREP_COLUMN;
+    /* -v of grep and ripgrep is another one. */
+    if (glint_job_given(args, "verbose") && (flags & GREP_INVERT) == 0)
+        glint_warn(g, "-v is --verbose; --invert keeps the lines that do not match");
     return flags;
 }
 
@@ -361,7 +364,7 @@ static int save_records(struct glint_rdd *kept, struct glint_rdd *records, uint8
 static int grep_run(struct glint *g, const struct glint_job_args *args)
 {
     const char *const *paths = args->positional; /* PATTERN INPUT OUTPUT */
-    const int64_t flags = read_flags(args);
+    const int64_t flags = read_flags(g, args);
     struct table table;
     struct columns columns = {.count = 0};
     uint8_t delimiter, csv;

@@ -256,7 +256,7 @@ static void note_number_item(const struct select_plan *p, const struct expressio
     memcpy(&size, s->code + 6, sizeof size);
     if (s->code[0] != EXPRESSION_PUSH || s->code_size != EXPRESSION_HEAD_BYTES + size) return;
     const char *number = (const char *)s->code + EXPRESSION_HEAD_BYTES;
-    glint_note(p->table.g,
+    glint_warn(p->table.g,
                "--columns: %.*s is this number in each row; a column is $%.*s or \"%.*s\"",
                (int)size, number, (int)size, number, (int)size, number);
 }

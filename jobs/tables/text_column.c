@@ -35,6 +35,6 @@ void text_column_note(const struct table *t, const char *option, uint32_t number
     }
     if (!is_text_type(type)) return;
     header_name_append(shown, 0, sizeof shown, name);
-    glint_note(t->g, "--%s: %s %s %s: %s; %s:n compares numbers", option, shown,
+    glint_warn(t->g, "--%s: %s %s %s: %s; %s:n compares numbers", option, shown,
                several ? "has several types in" : "is text in", t->paths, effect, shown);
 }
