@@ -82,6 +82,19 @@ void csv_scan_bytes(const uint8_t *at, const uint8_t *end, struct csv_scan *s)
     update_scan_at_end(s, start, end, closed);
 }
 
+bool csv_has_cr(const uint8_t *row, uint64_t size, uint8_t delimiter)
+{
+    struct csv_scan s = csv_scan_begin(delimiter);
+    const uint8_t *const end = row + size, *at = row, *cr;
+    for (const uint8_t *from = row; end - from > 1; from = cr + 1) {
+        if ((cr = memchr(from, '\r', (size_t)(end - from - 1))) == NULL) return false;
+        csv_scan_bytes(at, cr, &s);
+        if (!s.open) return true;
+        at = cr;
+    }
+    return false;
+}
+
 #define UNCLOSED  "a quoted field has no closing quote"
 #define CONTINUES "a quoted field continues after its quote"
 

@@ -70,6 +70,8 @@ static inline const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_
 }
 /* Why a record with CSV_ANY is none: NULL, or the reason (static). */
 const char *csv_record_problem(const uint8_t *row, uint64_t size);
+/* Whether a record has a CR outside of quotes that is not its last byte: lines end in CR alone. */
+bool csv_has_cr(const uint8_t *row, uint64_t size, uint8_t delimiter);
 /* Writes a field, with quotes if it needs them, to `out`, which has 2 * size + 2 bytes. Returns the
  * number of bytes. */
 uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out);

@@ -137,9 +137,28 @@ static int set_unclosed_quote_error(struct line_reader *l, uint64_t at)
                      o.path, where, l->task->options->line_bytes_max);
 }
 
+/* Files of old Macs: all of a file is one row, outside of quotes when it ends. */
+static int check_cr_lines(const char *path, uint8_t csv, const uint8_t *row, uint64_t size,
+                          struct glint_error *error)
+{
+    if (!csv_has_cr(row, size, csv)) return 0;
+    return error_set(error, GLINT_E_INPUT_FORMAT,
+                     "end them in LF first: tr '\\r' '\\n' <FILE; a CR inside a field needs quotes",
+                     "%s: its lines end in CR alone", path);
+}
+
+/* The same of buffer[at, fill), without a line end, if that is where the file's rows begin. */
+static int check_cr_rows(struct line_reader *l, uint64_t at)
+{
+    if (l->csv == 0 || l->quotes.open || file_offset(l, at) != l->first_line) return 0;
+    return check_cr_lines(current_piece(l)->path, l->csv, l->buffer + at, l->fill - at,
+                          &l->task->error);
+}
+
 static int set_line_too_long_error(struct line_reader *l, uint64_t at)
 {
     if (l->csv != 0 && l->quotes.open) return set_unclosed_quote_error(l, at);
+    if (check_cr_rows(l, at) != 0) return l->task->error.code;
     char after[64] = "";
     if (current_piece(l)->frames_start > 0)
         text_format(after, sizeof after, " after the frame at byte %" PRIu64,
@@ -303,6 +322,7 @@ static int skip_csv_header(struct line_reader *l)
     }
     uint8_t *const row = l->buffer + l->line;
     uint64_t size = (uint64_t)((lf != NULL ? lf : l->buffer + l->fill) - row);
+    if (lf == NULL && check_cr_rows(l, l->line) != 0) return l->task->error.code;
     const char *problem = l->quotes.open ? "a quoted field has no closing quote" : NULL;
     const uint64_t end = l->line + size;
     if (size > 0 && row[size - 1] == '\r') size--;
@@ -333,6 +353,7 @@ static int begin_piece(struct line_reader *l)
     const uint64_t from = piece->offset > 0 ? piece->offset - 1 : 0;
     l->end = to_end ? SPLIT_TO_END : piece->offset + piece->length;
     l->line = l->scanned = l->fill = 0;
+    l->first_line = UINT64_MAX;
     l->csv = piece->csv;
     l->quotes = csv_scan_begin(l->csv);
     int r = from == 0 ? input_stream_open_ahead(&l->source, l->task->env, l->task, &l->ahead,
@@ -346,6 +367,7 @@ static int begin_piece(struct line_reader *l)
     if (r != 0) return r;
     l->line += byte_order_mark_size(l->buffer + l->line, l->fill - l->line);
     l->scanned = l->line;
+    l->first_line = file_offset(l, l->line);
     return piece->header ? skip_header(l) : 0;
 }
 
@@ -472,6 +494,8 @@ static int read_batch_of_last_line(struct line_reader *l, struct glint_batch *ou
         return fill_buffer(l);
     }
     int rows = 0;
+    if (lf == NULL) rows = check_cr_rows(l, l->line);
+    if (rows < 0) return rows;
     if (lf != NULL)
         rows = set_batch_of_terminated_line(l, (uint64_t)(lf - l->buffer), out);
     else if (l->line < l->fill)
@@ -588,9 +612,11 @@ static int read_line(struct input_stream *s, uint64_t size_max, struct buffer *o
             quotes = csv_scan_begin(csv);
         }
         lf = find_line_end(out, &scanned, &quotes);
-        if (lf == NULL && out->size > size_max + 1)
-            return set_first_line_too_long_error(s, size_max,
-                                                 csv != 0 && quotes.open); /* 1: a CR */
+        const bool too_long = lf == NULL && out->size > size_max + 1; /* 1: a CR */
+        if (csv != 0 && lf == NULL && (s->ended || too_long) && !quotes.open &&
+            check_cr_lines(s->piece->path, csv, out->data, out->size, s->error) != 0)
+            return s->error->code;
+        if (too_long) return set_first_line_too_long_error(s, size_max, csv != 0 && quotes.open);
     }
     if (lf != NULL) out->size = (uint64_t)(lf - out->data);
     if (lf != NULL && out->size > 0 && out->data[out->size - 1] == '\r') out->size--;

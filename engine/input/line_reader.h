@@ -27,6 +27,7 @@ struct line_reader {
     uint64_t capacity, fill, line, scanned;
     uint8_t csv;            /* the delimiter; 0: rows are lines */
     struct csv_scan quotes; /* CSV: the state at buffer[scanned] */
+    uint64_t first_line;    /* of the file, without a header: offset in it; UINT64_MAX: elsewhere */
     uint64_t end;           /* of the piece, as an offset in the decompressed file */
     uint64_t disk_start;    /* offset on disk where the piece started, for compressed files */
     struct glint_origin origin;
