@@ -57,7 +57,7 @@ void glint_answer_text(struct glint *g, const char *name, const char *value);
  * on standard error. */
 void glint_note(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The same for what did not fail the job, but may make its result another one than was meant:
- * "warning: ...", which `glint submit` prints on standard error with --quiet, too. */
+ * "warning: ...", once for each text; `glint submit` prints it with --quiet, too. */
 void glint_warn(struct glint *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A number or text of a report; `value` is I64, F64 or TEXT. */
 struct glint_field {

@@ -384,7 +384,7 @@ void text_source_note_key_types(struct glint *g, const struct input_list *list,
 {
     const struct column_schema *schema = list->schema;
     if (numbers == NULL) count = schema->count;
-    for (uint32_t i = 0; i < count && !g->noted_key_types; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const uint32_t number = numbers != NULL ? numbers[i] : i;
         if (number >= schema->count) continue;
         const struct schema_column *c = &schema->columns[number];
@@ -393,7 +393,6 @@ void text_source_note_key_types(struct glint *g, const struct input_list *list,
                    "column \"%s\" has types in different files that have no common one: its values "
                    "are compared as texts",
                    c->name);
-        g->noted_key_types = true;
     }
 }
 

@@ -668,6 +668,16 @@ void glint_report(struct glint *g, const char *name, const struct glint_field *f
     if (g->config.report != NULL) g->config.report(g->config.report_arg, name, fields, count);
 }
 
+/* Returns false if the warning was printed before. */
+static bool remember_warning(struct glint *g, const char *line)
+{
+    for (uint32_t i = 0; i < g->warned_count; i++)
+        if (strcmp(g->warned[i], line) == 0) return false;
+    const char *copy = g->warned_count < CONTEXT_WARNINGS_MAX ? copy_context_text(g, line) : NULL;
+    if (copy != NULL) g->warned[g->warned_count++] = copy;
+    return true;
+}
+
 void glint_warn(struct glint *g, const char *format, ...)
 {
     char line[1024] = "warning: ";
@@ -676,7 +686,8 @@ void glint_warn(struct glint *g, const char *format, ...)
     va_start(args, format);
     vsnprintf(line + used, sizeof line - used, format, args);
     va_end(args);
-    if (g->config.note != NULL) g->config.note(g->config.note_arg, line);
+    if (g->config.note != NULL && remember_warning(g, line))
+        g->config.note(g->config.note_arg, line);
 }
 
 bool glint_is_stdout(const struct glint *g, const char *path)

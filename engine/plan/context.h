@@ -211,6 +211,8 @@ struct probed_source {
     struct probed_source *next;
 };
 
+#define CONTEXT_WARNINGS_MAX 64 /* that it remembers */
+
 /* The public context. */
 struct glint {
     struct context_config config; /* with defaults filled in */
@@ -238,8 +240,9 @@ struct glint {
     /* Sources that were made to look at their files (glint_probe_columns), until textFile with the
      * same paths takes them. */
     struct probed_source *probed;
-    bool noted_columns;               /* a note said that files have other columns, */
-    bool noted_key_types;             /* that types of a key have no common one */
+    bool noted_columns; /* a note said that files have other columns */
+    const char *warned[CONTEXT_WARNINGS_MAX]; /* texts of glint_warn: each is printed once */
+    uint32_t warned_count;
     struct glint_slice nulls;         /* of that input (input/csv.h) */
     const struct saved_output *saved; /* outputs that actions have saved, or that explain showed */
     uint32_t next_rdd;

@@ -69,6 +69,7 @@ static int read_side_options(struct join *j, const struct glint_job_args *args, 
     static const char *const headers[] = {"left-header", "right-header"};
     struct table *t = &j->tables[side];
     t->g = j->g;
+    t->delimiter_option = delimiters[side];
     t->header =
         glint_job_option(args, "header") != NULL || glint_job_option(args, headers[side]) != NULL;
     if (fields_delimiter(j->g, args, delimiters[side], t->paths, &t->delimiter, &t->csv) != 0 ||
@@ -159,7 +160,7 @@ static struct fields fields_of_key_column(const struct join *j, enum join_side s
                            .json_paths = {t->json_paths[0]}, /* the key's only one */
                            .json_count = t->json_count > 0,
                            .names = columns_names(t),
-                           .skip_empty = fields_skip_empty(t->lines, t->csv, t->delimiter, column),
+                           .skip_empty = table_skip_empty(t, column, true),
                            .key = FIELDS_TEXT,
                            .keep_nulls = true,
                            .nulls = t->nulls};
@@ -211,17 +212,6 @@ struct glint_args *join_function_args(const struct join *j, enum join_side side)
     add_missing_row_arg(args, "left_missing", left);
     add_missing_row_arg(args, "right_missing", &j->tables[JOIN_SIDE_RIGHT]);
     return args;
-}
-
-int join_check_delimiters(const struct join *j)
-{
-    for (int side = 0; side < JOIN_SIDES; side++) {
-        const struct fields fields = fields_of_key_column(j, (enum join_side)side);
-        if (j->keys[side].count == 1)
-            fields_check_delimiter(j->tables[side].lines, j->tables[side].paths, &fields,
-                                   delimiters[side]);
-    }
-    return glint_error(j->g)->code;
 }
 
 /* The side with its keys, as input of the shuffle. */
@@ -407,7 +397,6 @@ static int plan_and_run_join(struct join *j, double p, uint64_t broadcast_limit,
     struct key_filter filter = {.keys = 0};
     for (int side = 0; side < JOIN_SIDES; side++)
         bytes[side] = glint_input_bytes(join_side_lines(j, (enum join_side)side));
-    if (join_check_delimiters(j) != 0) return glint_error(j->g)->code;
     j->build = bytes[JOIN_SIDE_LEFT] < bytes[JOIN_SIDE_RIGHT] ? JOIN_SIDE_LEFT : JOIN_SIDE_RIGHT;
     j->chosen = j->method == JOIN_AUTO;
     j->method = choose_method(j, bytes, broadcast_limit);

@@ -100,8 +100,6 @@ int join_choose_key_kinds(struct join *j);
 /* Saves the output in the form of --output-format, or of the inputs. Returns the context's code. */
 int join_save(const struct join *j, struct glint_rdd *lines, const struct glint_job_args *args,
               const char *path);
-/* Checks that the first lines of both inputs contain the delimiters; adds a note if not. */
-int join_check_delimiters(const struct join *j);
 
 /* A filter of the build side's keys, with its size and rate. */
 struct key_filter {

@@ -67,7 +67,6 @@ static int join_steps_run(struct glint *g, const struct glint_job_args *args)
                       .kept = paths[3],
                       .output = paths[4]};
     int r = join_side_options(&s.join, args);
-    if (r == 0) r = join_check_delimiters(&s.join);
     if (r == 0) r = save_filter(&s);
     if (r == 0) r = save_left_rows_in_filter(&s);
     if (r == 0) r = save_joined(&s, args);

@@ -515,8 +515,7 @@ static bool are_empty_rows_skipped(const struct table *t, const struct columns *
         else if (c->number[i] > last)
             last = c->number[i];
     }
-    return (c->count == 0 || lines < c->count) &&
-           fields_skip_empty(t->lines, t->csv, t->delimiter, last);
+    return (c->count == 0 || lines < c->count) && table_skip_empty(t, last, c->count > 0);
 }
 
 /* Of each part the column, 4 bytes, and the pointer with a NUL. */

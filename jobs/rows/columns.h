@@ -42,6 +42,7 @@ struct table {
     struct glint_args *where; /* of --where (where.h); NULL: all rows */
     uint8_t delimiter;
     uint8_t csv; /* as struct fields */
+    const char *delimiter_option; /* its name; NULL: delimiter */
     struct nulls nulls;
     bool header;
     struct glint_slice json_paths[COLUMNS_MAX]; /* in JSON; columns 1 and on of a row */
@@ -146,6 +147,12 @@ void columns_label_of(const struct table *t, uint32_t number, char *out);
 /* Arguments for columns_open. */
 void columns_args(struct glint_args *args, const struct table *t, const struct columns *c);
 
+/* Whether rows without any byte are left out: of a table with several columns. It is one if the job
+ * reads another column than the first (`last` > 0), or if the first line has the delimiter. Warns
+ * if another delimiter would split that line and the job reads column 1 (`first`), not by its name:
+ * it would be the whole row. */
+bool table_skip_empty(const struct table *t, uint32_t last, bool first);
+
 /* ---- Task */
 
 struct columns_reader {
@@ -153,7 +160,7 @@ struct columns_reader {
     uint8_t delimiter;
     struct glint_slice null;        /* what a null is in rows (nulls.h) */
     bool quotes;                    /* a field that begins with a quote is an error */
-    bool skip_empty;                /* empty rows are left out (fields_skip_empty) */
+    bool skip_empty;                /* empty rows are left out (table_skip_empty) */
     uint8_t sorted[COLUMNS_MAX];    /* the columns by ascending number */
     struct columns_parts *parts;    /* of columns; NULL: there are none */
     const struct typed_form *typed; /* of the rows; NULL: they are text */

@@ -207,23 +207,21 @@ static int read_format_options(struct glint *g, const struct glint_job_args *arg
     return r == 0 ? nulls_read_option(g, args, out->csv, out->delimiter, &out->nulls) : r;
 }
 
-bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delimiter, uint32_t last)
-{
-    if (csv == FIELDS_COLUMNS) return false;
-    if (csv == FIELDS_JSON || last > 0) return csv != FIELDS_JSON;
-    const struct glint_slice line = glint_first_line(lines);
-    return line.size > 0 && memchr(line.data, delimiter, line.size) != NULL;
-}
-
 /* Completes the options with what depends on the columns. Returns the context's code. */
 static int complete_column_options(struct glint *g, const char *paths, struct fields *f)
 {
     const uint32_t last = f->id_column > f->key_column ? f->id_column : f->key_column;
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
     assert(!f->whole && last < FIELDS_COLUMN_MAX);
-    struct glint_rdd *lines =
-        last == 0 ? fields_source(glint_text_file(g, paths), f->csv, f->header) : NULL;
-    f->skip_empty = fields_skip_empty(lines, f->csv, f->delimiter, last);
+    struct table t = {
+        .g = g,
+        .paths = paths,
+        .lines = last == 0 ? fields_source(glint_text_file(g, paths), f->csv, f->header) : NULL,
+        .delimiter = f->delimiter,
+        .csv = f->csv,
+        .use_count = f->use_count};
+    memcpy(t.uses, f->uses, sizeof f->uses);
+    f->skip_empty = table_skip_empty(&t, last, f->key != FIELDS_NONE || !f->no_ids);
     return glint_error(g)->code;
 }
 
@@ -338,29 +336,6 @@ struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, ui
                                           const struct fields *f)
 {
     return read_rows_that_match_where(glint_n_line_text_file(g, paths, lines), paths, f);
-}
-
-void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
-                            const struct fields *f, const char *option)
-{
-    static const struct {
-        char byte;
-        const char *name, *value;
-    } usual[] = {
-        {'\t', "tab", "\\t"}, {',', "comma", ","}, {';', "semicolon", ";"}, {'|', "|", "|"}};
-    if (lines == NULL || f->csv == FIELDS_JSON || f->pairs || f->key != FIELDS_TEXT ||
-        f->key_column > 0 || f->id_column > 0)
-        return;
-    const struct glint_slice line = glint_first_line(lines);
-    if (line.size == 0 || memchr(line.data, f->delimiter, line.size) != NULL) return;
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++) {
-        if (memchr(line.data, usual[i].byte, line.size) == NULL) continue;
-        glint_warn(glint_context(lines),
-                   "%s: the first line has one column, so each key is a whole line; it contains a "
-                   "%s: try --%s '%s'",
-                   paths, usual[i].name, option, usual[i].value);
-        return;
-    }
 }
 
 struct glint_slice fields_json_line(struct glint_slice row)

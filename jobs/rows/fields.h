@@ -47,7 +47,7 @@ struct fields {
     const char *where;       /* the text of --where; NULL: all rows; driver only */
     struct nulls nulls;      /* driver only */
     bool header;             /* the first line of each file is a header; driver only */
-    bool skip_empty;         /* empty rows are left out (fields_skip_empty) */
+    bool skip_empty;         /* empty rows are left out (table_skip_empty) */
     bool ids;                /* the caller reads id_start and id_end */
     struct glint_slice null; /* what a null is in rows (nulls.h) */
     bool keep_nulls;         /* rows whose key or id is null are rows; else they are left out */
@@ -145,10 +145,6 @@ int fields_read_key_options(struct glint *g, const struct glint_job_args *args, 
  * Returns 0 or the context's code. */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      const char *paths, uint8_t *out, uint8_t *out_csv);
-/* Whether rows without any byte are left out: of a table with several columns. It is one if the job
- * reads another column than the first (`last` > 0), or if the first line has the delimiter. */
-bool fields_skip_empty(const struct glint_rdd *lines, uint8_t csv, uint8_t delimiter,
-                       uint32_t last);
 /* Cuts name= or quotes off a column of an option: it is a name. Doubled quotes in a name stay so in
  * headers, too. Returns whether there were some. */
 bool fields_cut_name_marks(struct glint_slice *item);
@@ -165,11 +161,6 @@ struct glint_rdd *fields_rows(struct glint *g, const struct glint_job_args *args
 struct glint_rdd *fields_text_file(struct glint *g, const char *paths, const struct fields *f);
 struct glint_rdd *fields_n_line_text_file(struct glint *g, const char *paths, uint64_t lines,
                                           const struct fields *f);
-/* Adds a note if the key is the first column, the first line has only one column, and another
- * delimiter would split it: all keys would be whole lines. `option` is the name of the delimiter
- * option. */
-void fields_check_delimiter(const struct glint_rdd *lines, const char *paths,
-                            const struct fields *f, const char *option);
 /* Ids that are whole rows, with any content; none is null. */
 struct fields fields_of_lines(void);
 void fields_args(struct glint_args *args, const struct fields *f);
