@@ -388,7 +388,7 @@ void text_source_note_key_types(struct glint *g, const struct input_list *list,
         const uint32_t number = numbers != NULL ? numbers[i] : i;
         if (number >= schema->count) continue;
         const struct schema_column *c = &schema->columns[number];
-        if ((c->kinds & (c->kinds - 1)) == 0) continue;
+        if (schema_column_is_comparable(c)) continue;
         glint_warn(g,
                    "column \"%s\" has types in different files that have no common one: its values "
                    "are compared as texts",
@@ -459,10 +459,10 @@ const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint
         const struct schema_column *c = &list->schema->columns[i];
         types[i] = (struct glint_column_type){.name = c->name,
                                               .type = c->type,
-                                              .numbers = c->kinds == KIND_NUMBERS,
-                                              .times = c->kinds == KIND_TIMES,
-                                              .times_of_day = c->kinds == KIND_TIMES_OF_DAY,
-                                              .several_kinds = (c->kinds & (c->kinds - 1)) != 0,
+                                              .numbers = schema_column_is(c, FORMS_NUMBERS),
+                                              .times = schema_column_is(c, FORMS_TIMES),
+                                              .times_of_day = schema_column_is(c, FORM_TIME_OF_DAY),
+                                              .several_kinds = !schema_column_is_comparable(c),
                                               .several_types = c->several_types};
     }
     *out_count = count;

@@ -845,11 +845,12 @@ static bool append_common_text(const struct arrow_field *f, const struct ArrowAr
     size_t size = arrow_format_number(f, a, row, text);
     if (common >= ARROW_COMMON_DECIMAL) {
         size = pad_decimal(text, size, (uint32_t)(common - ARROW_COMMON_DECIMAL));
-    } else if (common == ARROW_COMMON_F64) {
+    } else if (common == ARROW_COMMON_F64 || common == ARROW_COMMON_DOUBLE) {
         const double value = arrow_is_f64(f) ? arrow_f64(f, a, row) : 0;
+        const bool widened = common == ARROW_COMMON_DOUBLE;
         if (!arrow_is_f64(f))
             size = format_as_f64(text, size);
-        else if (value == rint(value)) /* shortest digits of a float may be those of another one */
+        else if (widened || value == rint(value)) /* digits of a float may be of another one */
             size = text_format_f64(text, value);
     } else {
         if (date) memcpy(text + size, midnight, sizeof midnight - 1);

@@ -53,6 +53,7 @@ enum arrow_unit { ARROW_SECONDS = 0, ARROW_MILLIS = 3, ARROW_MICROS = 6, ARROW_N
 enum arrow_common {
     ARROW_COMMON_NONE,      /* it stays as it is */
     ARROW_COMMON_F64,       /* of integers and decimals: that of the double which is the number */
+    ARROW_COMMON_DOUBLE,    /* the same, also of smaller floats: 0.1f is 0.10000000149011612 */
     ARROW_COMMON_TIMESTAMP, /* of dates: midnight */
     ARROW_COMMON_INSTANT,   /* of dates and timestamps: in UTC, with Z */
     ARROW_COMMON_DECIMAL,   /* + the digits after the point */

@@ -211,37 +211,31 @@ static int check_column_name(struct schema_reader *s, const struct column_file *
                      "%s: two columns are named \"%s\"", path, name);
 }
 
-/* A set of one kind; 0: all values are null. */
-static uint8_t column_kind_of_field(const struct arrow_field *field)
-{
-    const enum arrow_type type = arrow_value_field(field)->type;
-    if ((type >= ARROW_I8 && type <= ARROW_U64) || arrow_is_f64(field) || type == ARROW_DECIMAL ||
-        type == ARROW_DURATION)
-        return KIND_NUMBERS;
-    if (type == ARROW_DATE32 || type == ARROW_DATE64 || type == ARROW_TIMESTAMP) return KIND_TIMES;
-    if (type == ARROW_TIME32 || type == ARROW_TIME64) return KIND_TIMES_OF_DAY;
-    return type == ARROW_NULL ? 0 : KIND_OTHERS;
-}
-
+/* 0: all values are null. */
 static enum column_form column_form_of_field(const struct arrow_field *field)
 {
     const struct arrow_field *values = arrow_value_field(field);
     switch (values->type) {
+    case ARROW_NULL: return 0;
+    case ARROW_F16: return FORM_HALF;
+    case ARROW_F32: return FORM_FLOAT;
+    case ARROW_F64: return FORM_DOUBLE;
     case ARROW_DECIMAL: return FORM_DECIMAL;
     case ARROW_DURATION: return FORM_DURATION;
     case ARROW_DATE32:
     case ARROW_DATE64: return FORM_DATE;
     case ARROW_TIMESTAMP: return values->zoned ? FORM_INSTANT : FORM_TIMESTAMP;
+    case ARROW_TIME32:
+    case ARROW_TIME64: return FORM_TIME_OF_DAY;
     default: break;
     }
-    if (values->type >= ARROW_I8 && values->type <= ARROW_U64) return FORM_INTEGER;
-    return arrow_is_f64(values) ? FORM_FLOAT : 0;
+    return values->type >= ARROW_I8 && values->type <= ARROW_U64 ? FORM_INTEGER : FORM_OTHER;
 }
 
 static void add_form_to_column(struct schema_column *column, const struct arrow_field *field)
 {
     const struct arrow_field *values = arrow_value_field(field);
-    column->forms |= (uint8_t)column_form_of_field(field);
+    column->forms |= (uint16_t)column_form_of_field(field);
     if (values->type == ARROW_DECIMAL && values->scale > column->scale)
         column->scale = values->scale;
 }
@@ -250,13 +244,15 @@ static void add_form_to_column(struct schema_column *column, const struct arrow_
  * texts. */
 static enum arrow_common find_common_type(const struct schema_column *c)
 {
-    const uint8_t forms = c->forms;
+    const unsigned forms = c->forms, floats = forms & FORMS_FLOATS;
     const bool one = (forms & (forms - 1)) == 0;
     assert(c->scale >= 0 && ARROW_COMMON_DECIMAL + c->scale <= ARROW_COMMON_MAX);
-    if (c->kinds == KIND_TIMES && !one)
+    if (schema_column_is(c, FORMS_TIMES) && !one)
         return forms & FORM_INSTANT ? ARROW_COMMON_INSTANT : ARROW_COMMON_TIMESTAMP;
-    if (c->kinds != KIND_NUMBERS || (forms & FORM_DURATION) != 0) return ARROW_COMMON_NONE;
-    if ((forms & FORM_FLOAT) != 0) return one ? ARROW_COMMON_NONE : ARROW_COMMON_F64;
+    if (!schema_column_is(c, FORMS_NUMBERS) || (forms & FORM_DURATION) != 0)
+        return ARROW_COMMON_NONE;
+    if ((floats & (floats - 1)) != 0) return ARROW_COMMON_DOUBLE;
+    if (floats != 0) return one ? ARROW_COMMON_NONE : ARROW_COMMON_F64;
     if ((forms & FORM_DECIMAL) == 0 || !c->several_types) return ARROW_COMMON_NONE;
     return (enum arrow_common)(ARROW_COMMON_DECIMAL + c->scale);
 }
@@ -293,16 +289,13 @@ static int add_column_to_schema(struct schema_reader *s, const struct arrow_fiel
     if (!arrow_type_append(field, &s->type) || !buffer_append(&s->type, "", 1))
         return error_no_memory(s->error);
     const char *const type = (const char *)s->type.data;
-    const uint8_t kind = column_kind_of_field(field);
     if (known != UINT32_MAX) {
-        s->columns[known].kinds |= kind;
         add_form_to_column(&s->columns[known], field);
         return widen_column_type(s, &s->columns[known], class, type);
     }
     struct schema_column column = {.name = arena_strdup(s->arena, field->name),
                                    .class = class,
                                    .type = arena_strdup(s->arena, type),
-                                   .kinds = kind,
                                    .lacking = file > 0 ? 0 : UINT64_MAX};
     add_form_to_column(&column, field);
     if (column.name == NULL || column.type == NULL ||

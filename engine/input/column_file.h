@@ -46,37 +46,48 @@ enum column_class {
     COLUMN_F64,  /* or a floating-point number */
 };
 
-/* Values of one kind can be compared, whatever types the files give them; bits of a set. */
-enum column_kind {
-    KIND_NUMBERS = 1,
-    KIND_TIMES = 2,
-    KIND_TIMES_OF_DAY = 4,
-    KIND_OTHERS = 8,
-};
-
-/* What types files give a column, as far as texts of a value differ; bits of a set. */
+/* What types files give a column, as far as texts of a value differ; bits of a set. Values whose
+ * forms are of one of the sets below can be compared. */
 enum column_form {
-    FORM_INTEGER = 1,
-    FORM_FLOAT = 2,
-    FORM_DECIMAL = 4,
-    FORM_DURATION = 8,
-    FORM_DATE = 16,
-    FORM_TIMESTAMP = 32,
-    FORM_INSTANT = 64,
+    FORM_INTEGER = 0x1,
+    FORM_DECIMAL = 0x2,
+    FORM_HALF = 0x4,
+    FORM_FLOAT = 0x8,
+    FORM_DOUBLE = 0x10,
+    FORM_DURATION = 0x20,
+    FORM_DATE = 0x40,
+    FORM_TIMESTAMP = 0x80,
+    FORM_INSTANT = 0x100,
+    FORM_TIME_OF_DAY = 0x200,
+    FORM_OTHER = 0x400,
+    FORMS_FLOATS = FORM_HALF | FORM_FLOAT | FORM_DOUBLE,
+    FORMS_NUMBERS = FORM_INTEGER | FORM_DECIMAL | FORMS_FLOATS | FORM_DURATION,
+    FORMS_TIMES = FORM_DATE | FORM_TIMESTAMP | FORM_INSTANT,
 };
 
 struct schema_column {
     const char *name;
     enum column_class class;
     const char *type;    /* as arrow_type.h has it; "u" if files do not agree */
-    uint8_t kinds;       /* set of enum column_kind: that of each file's values */
     bool several_types;  /* files do not agree */
-    uint8_t forms;       /* set of enum column_form */
+    uint16_t forms;      /* set of enum column_form; 0: all values are null */
     uint8_t common;      /* enum arrow_common */
     int32_t scale;       /* the most digits after the point of its decimals */
     uint64_t lacking;    /* a file that does not have it; UINT64_MAX: none */
     const char *problem; /* why it cannot be read, of a file; NULL: it can */
 };
+
+/* Whether all values are of one of these sets. */
+static inline bool schema_column_is(const struct schema_column *c, unsigned forms)
+{
+    return c->forms != 0 && (c->forms & ~forms) == 0;
+}
+static inline bool schema_column_is_comparable(const struct schema_column *c)
+{
+    return c->forms == 0 || schema_column_is(c, FORMS_NUMBERS) ||
+           schema_column_is(c, FORMS_TIMES) || schema_column_is(c, FORM_TIME_OF_DAY) ||
+           schema_column_is(c, FORM_OTHER);
+}
 
 struct column_schema {
     uint32_t count;

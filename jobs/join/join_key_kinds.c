@@ -28,10 +28,8 @@ static int form_of_time(const char *type)
     return zone == NULL || zone[1] == '\0' ? 1 : 2;
 }
 
-/* Where files give the column several types, its numbers are what their texts are. */
-static enum join_key_kind kind_of_float(const char *type, bool as_text)
+static enum join_key_kind kind_of_float(const char *type)
 {
-    if (as_text) return JOIN_KEY_F64;
     return type != NULL && strcmp(type, "f") == 0   ? JOIN_KEY_F32
            : type != NULL && strcmp(type, "e") == 0 ? JOIN_KEY_F16
                                                     : JOIN_KEY_F64;
@@ -136,10 +134,9 @@ static void choose_kinds(struct join *j, uint32_t i)
         /* Of several types, in different files, numbers are compared by all their digits. */
         const bool exact = !is_float_type(a) && !is_float_type(b);
         if (known && is_integer_type(a) && is_integer_type(b)) return;
-        const bool as_text = types[0].several_types || types[1].several_types;
         for (int side = 0; side < JOIN_SIDES; side++)
-            j->kinds[side][i] = (uint8_t)(exact ? JOIN_KEY_NUMBER
-                                                : kind_of_float(types[side].type, as_text));
+            j->kinds[side][i] =
+                (uint8_t)(exact ? JOIN_KEY_NUMBER : kind_of_float(types[side].type));
         return;
     }
     if (one && values[0] == VALUES_TIMES) {

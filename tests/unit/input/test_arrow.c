@@ -118,6 +118,8 @@ Test(arrow, numbers_beside_doubles_have_the_text_of_the_double_if_it_is_the_numb
     expect_common("L", ARROW_COMMON_F64, 2, large, "18446744073709551615 9.223372036854776e+18");
     const float floats[] = {0.1f, 10, 123456789.0f, -0.0f};
     expect_common("f", ARROW_COMMON_F64, 4, floats, "0.1 10.0 123456792.0 -0.0");
+    expect_common("f", ARROW_COMMON_DOUBLE, 4, floats, "0.10000000149011612 10.0 123456792.0 -0.0");
+    expect_common("l", ARROW_COMMON_DOUBLE, 2, integers, "10.0 -3.0");
     const double doubles[] = {0.1, 1e16, (double)INFINITY, (double)NAN};
     expect_common("g", ARROW_COMMON_F64, 4, doubles, "0.1 1e+16 inf nan");
 }
