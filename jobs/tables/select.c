@@ -185,6 +185,7 @@ struct select_plan {
     bool json_values;         /* columns are saved as they are in JSON */
     uint8_t types[ITEMS_MAX]; /* enum expression_type */
     uint8_t doubles[ITEMS_MAX];
+    bool saves_doubles; /* the output has columns of doubles */
 };
 
 /* Whether a row can have the text as a field. */
@@ -392,9 +393,10 @@ static const char *type_of_selected_column(const struct select_plan *p, const ui
 struct exactness {
     int scale; /* -1: a double */
     bool wide; /* it may have more digits than a 64 bit integer */
+    bool text; /* calculated from text and from no doubles, whose results are rounded anyway */
 };
 
-static const struct exactness is_double = {-1, false};
+static const struct exactness is_double = {.scale = -1};
 
 static struct exactness exactness_of_literal(struct glint_slice text)
 {
@@ -402,7 +404,7 @@ static struct exactness exactness_of_literal(struct glint_slice text)
     if (!expression_parse_value(EXPRESSION_NUMBER, text, &value) ||
         value.type != EXPRESSION_NUMBER || value.number.decimals < 0)
         return is_double;
-    return (struct exactness){value.number.decimals, false};
+    return (struct exactness){.scale = value.number.decimals};
 }
 
 /* As arithmetic.h calculates. */
@@ -412,7 +414,8 @@ static struct exactness exactness_of_result(enum arithmetic operation, struct ex
     if (operation == ARITHMETIC_DIVIDE || a.scale < 0 || b.scale < 0) return is_double;
     const int more = a.scale > b.scale ? a.scale : b.scale;
     const int scale = operation == ARITHMETIC_MULTIPLY ? a.scale + b.scale : more;
-    return scale <= NUMBER_DIGITS_MAX ? (struct exactness){scale, a.wide || b.wide} : is_double;
+    if (scale > NUMBER_DIGITS_MAX) return is_double;
+    return (struct exactness){.scale = scale, .wide = a.wide || b.wide};
 }
 
 /* What instructions calculate that give a number. */
@@ -421,16 +424,22 @@ static struct exactness exactness_of_instructions(const struct select_plan *p, c
                                                   const struct glint_column_type *types,
                                                   uint32_t count)
 {
-    struct exactness stack[EXPRESSION_DEPTH_MAX];
+    struct exactness stack[EXPRESSION_DEPTH_MAX], all = is_double;
     uint32_t depth = 0, argument, text_size;
+    bool known = true, text = false, floats = false;
     const char *type;
     for (uint32_t i = 0; i < size; i += EXPRESSION_HEAD_BYTES + text_size) {
         const uint8_t *head = code + i;
         memcpy(&argument, head + 2, sizeof argument);
         memcpy(&text_size, head + 6, sizeof text_size);
+        if (head[0] == EXPRESSION_COLUMN) {
+            type = type_of_selected_column(p, head, types, count);
+            text |= type == NULL || strcmp(type, "u") == 0;
+            floats |= type != NULL && type[0] != '\0' && strchr("efg", type[0]) != NULL;
+        }
+        if (!known) continue;
         switch (head[0]) {
         case EXPRESSION_COLUMN:
-            type = type_of_selected_column(p, head, types, count);
             stack[depth].scale = column_type_scale(type, &stack[depth].wide);
             depth++;
             break;
@@ -445,17 +454,19 @@ static struct exactness exactness_of_instructions(const struct select_plan *p, c
             stack[depth - 1] =
                 exactness_of_result((enum arithmetic)argument, stack[depth - 1], stack[depth]);
             break;
-        default: return is_double;
+        default: known = false;
         }
     }
-    assert(depth == 1);
-    return stack[0];
+    assert(!known || depth == 1);
+    if (known) all = stack[0];
+    all.text = text && !floats;
+    return all;
 }
 
 /* The type of an item: that of a column which is saved as it is; of what is calculated bool, a 64
  * bit integer or a decimal of 38 digits if all that it is calculated from is exact, or double;
  * NULL: text. `out` has room for DECIMAL_TYPE_BYTES. */
-static const char *type_of_selected_item(const struct select_plan *p, uint32_t item,
+static const char *type_of_selected_item(struct select_plan *p, uint32_t item,
                                          const uint8_t *code, uint32_t size,
                                          const struct glint_column_type *types, uint32_t count,
                                          char *out)
@@ -466,52 +477,15 @@ static const char *type_of_selected_item(const struct select_plan *p, uint32_t i
     if (p->types[item] == EXPRESSION_BOOLEAN) return "b";
     if (p->types[item] != EXPRESSION_NUMBER) return NULL;
     const struct exactness e = exactness_of_instructions(p, code, size, types, count);
+    p->doubles[item] = p->saves_doubles && e.scale < 0 && e.text;
     if (e.scale < 0) return "g";
     if (e.scale == 0 && !e.wide) return "l";
     text_format(out, DECIMAL_TYPE_BYTES, "d:38,%d", e.scale);
     return out;
 }
 
-/* Whether it is calculated from text and from no doubles, whose results are rounded anyway. */
-static bool is_calculated_from_text(const struct select_plan *p, const uint8_t *code, uint32_t size,
-                                    const struct glint_column_type *types, uint32_t count)
-{
-    bool text = false;
-    for (uint32_t at = 0; at < size;) {
-        uint32_t text_size;
-        memcpy(&text_size, code + at + 6, sizeof text_size);
-        if (code[at] == EXPRESSION_COLUMN) {
-            const char *type = type_of_selected_column(p, code + at, types, count);
-            if (type != NULL && type[0] != '\0' && strchr("efg", type[0]) != NULL) return false;
-            text |= type == NULL || strcmp(type, "u") == 0;
-        }
-        at += EXPRESSION_HEAD_BYTES + text_size;
-    }
-    return text;
-}
-
-/* Sets which items rows check, for an output of columns. */
-static void set_doubles_of_items(struct select_plan *p, const char *format)
-{
-    uint32_t count, item = 0;
-    const struct glint_column_type *types = glint_column_types(p->table.lines, &count);
-    char decimal[DECIMAL_TYPE_BYTES];
-    if (format != NULL && strcmp(format, "parquet") != 0 && strcmp(format, "arrow") != 0) return;
-    for (uint64_t i = 0; i < p->items_size; item++) {
-        uint32_t size;
-        memcpy(&size, p->items + i, sizeof size);
-        const uint8_t *code = p->items + i + sizeof size;
-        if (p->types[item] == EXPRESSION_NUMBER) {
-            const char *type = type_of_selected_item(p, item, code, size, types, count, decimal);
-            p->doubles[item] = type != NULL && strcmp(type, "g") == 0 &&
-                               is_calculated_from_text(p, code, size, types, count);
-        }
-        i += sizeof size + size;
-    }
-}
-
 /* The types of the output's columns, to be freed with glint_free. NULL with the context's error. */
-static const char **selected_types(const struct select_plan *p)
+static const char **selected_types(struct select_plan *p)
 {
     uint32_t count, out = 0;
     const struct glint_column_type *types = glint_column_types(p->table.lines, &count);
@@ -549,9 +523,11 @@ static int save_selected(struct select_plan *p, const struct glint_job_args *arg
     if (header && !row_output_is_text(p->table.lines, args))
         return glint_abort(g, GLINT_E_USAGE, "leave it out, or add --output-format csv",
                            "--output-header is for text: other outputs have the names");
+    const char *format = glint_job_option(args, "output-format");
+    p->saves_doubles =
+        format == NULL || strcmp(format, "parquet") == 0 || strcmp(format, "arrow") == 0;
     const char **types = selected_types(p);
     if (types == NULL) return glint_error(g)->code;
-    set_doubles_of_items(p, glint_job_option(args, "output-format"));
     const struct row_output_columns columns = {.names = {p->header, p->header_size},
                                                .types = types,
                                                .named = !p->star || p->table.header ||
