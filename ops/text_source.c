@@ -14,6 +14,7 @@
 #include "engine/input/typed_row.h"
 #include "engine/records/pack.h"
 #include "ops/column_source.h"
+#include "ops/json_members.h"
 #include "ops/line_rows.h"
 #include "ops/ops.h"
 
@@ -607,6 +608,7 @@ struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct gl
         if (reason != NULL) return NULL;
     }
     if (count > 0) lines->g->csv = JSON_ROW;
+    if (count > 0) json_members_check(lines->g, list);
     return lines;
 }
 
