@@ -399,7 +399,7 @@ static bool first_file_has_column(struct table *t, const char *letters, struct g
         count_columns_of_name(names, t->delimiter, item, &at) > 0)
         return true;
     cut_option_letters(&item, letters);
-    if (!fields_cut_name_marks(&item) && glint_parse_i64(item, &number)) return true;
+    if (!fields_cut_name_marks(t->g, &item) && glint_parse_i64(item, &number)) return true;
     return count_columns_of_name(names, t->delimiter, item, &at) > 0;
 }
 
@@ -418,22 +418,27 @@ int columns_resolve(struct table *t, const char *option, const char *letters,
         !glint_parse_i64(item, &number))
         return use_column_name(t, option, letters, item, out_number);
     *out_letters = cut_option_letters(&item, letters);
-    if (fields_cut_name_marks(&item)) return use_column_name(t, option, letters, item, out_number);
+    if (fields_cut_name_marks(t->g, &item))
+        return use_column_name(t, option, letters, item, out_number);
     if (glint_parse_i64(item, &number))
         return use_column_number(t, option, item, number, out_number);
     return use_column_name(t, option, letters, item, out_number);
 }
 
-/* Cuts the next item of a list off *rest: a quoted name may contain commas. */
+/* Cuts the next item of a list off *rest: a quoted name may contain commas, and doubled quotes. */
 static bool next_column_item(struct glint_slice *rest, struct glint_slice *out)
 {
-    const uint8_t *from = rest->data, *quote = NULL;
-    if (rest->size > 1 && from[0] == '"') quote = memchr(from + 1, '"', rest->size - 1);
-    if (quote == NULL) return glint_next_field(rest, ',', out);
-    struct glint_slice tail = {quote, rest->size - (uint64_t)(quote - from)}, end;
-    glint_next_field(&tail, ',', &end);
-    *out = (struct glint_slice){from, (uint64_t)(end.data + end.size - from)};
-    *rest = tail;
+    const uint8_t *const from = rest->data;
+    bool quoted = false;
+    if (rest->size == 0 || from[0] != '"') return glint_next_field(rest, ',', out);
+    uint64_t size = 0;
+    for (; size < rest->size && (quoted || from[size] != ','); size++)
+        if (from[size] == '"') quoted = !quoted;
+    if (quoted) return glint_next_field(rest, ',', out); /* it has no closing quote */
+    *out = (struct glint_slice){from, size};
+    const bool last = size == rest->size;
+    *rest = last ? (struct glint_slice){NULL, 0}
+                 : (struct glint_slice){from + size + 1, rest->size - size - 1};
     return true;
 }
 

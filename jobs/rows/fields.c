@@ -125,7 +125,20 @@ static struct glint_rdd *read_rows_that_match_where(struct glint_rdd *lines, con
     return filter_rows_by_where(read_rows_of_source(lines, f), paths, f);
 }
 
-bool fields_cut_name_marks(struct glint_slice *item)
+struct glint_slice fields_unquote_name(struct glint *g, struct glint_slice name)
+{
+    uint64_t size = 0;
+    if (name.size == 0 || memchr(name.data, '"', name.size) == NULL) return name;
+    uint8_t *const out = glint_alloc(g, name.size);
+    for (uint64_t i = 0; out != NULL && i < name.size; i++) {
+        out[size++] = name.data[i];
+        if (name.data[i] == '"' && i + 1 < name.size && name.data[i + 1] == '"') i++;
+    }
+    assert(size <= name.size);
+    return out != NULL ? (struct glint_slice){out, size} : name;
+}
+
+bool fields_cut_name_marks(struct glint *g, struct glint_slice *item)
 {
     static const char mark[] = "name=";
     const uint64_t size = sizeof mark - 1;
@@ -134,14 +147,14 @@ bool fields_cut_name_marks(struct glint_slice *item)
         return true;
     }
     if (item->size < 2 || item->data[0] != '"' || item->data[item->size - 1] != '"') return false;
-    *item = (struct glint_slice){item->data + 1, item->size - 2};
+    *item = fields_unquote_name(g, (struct glint_slice){item->data + 1, item->size - 2});
     return true;
 }
 
 int fields_read_path(struct glint *g, const char *option, struct glint_slice *path)
 {
     int64_t number;
-    if (fields_cut_name_marks(path) || !glint_parse_i64(*path, &number))
+    if (fields_cut_name_marks(g, path) || !glint_parse_i64(*path, &number))
         return glint_error(g)->code;
     return glint_abort(
         g, GLINT_E_BAD_VALUE,

@@ -145,9 +145,11 @@ int fields_read_key_options(struct glint *g, const struct glint_job_args *args, 
  * Returns 0 or the context's code. */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      const char *paths, uint8_t *out, uint8_t *out_csv);
-/* Cuts name= or quotes off a column of an option: it is a name. Doubled quotes in a name stay so in
- * headers, too. Returns whether there were some. */
-bool fields_cut_name_marks(struct glint_slice *item);
+/* The name that is between quotes, of whose doubled ones one stays; it lives as long as the
+ * context. Sets the context's error if memory is short. */
+struct glint_slice fields_unquote_name(struct glint *g, struct glint_slice name);
+/* Cuts name= or quotes off a column of an option: it is a name. Returns whether there were some. */
+bool fields_cut_name_marks(struct glint *g, struct glint_slice *item);
 /* Makes the path in JSON of a column of an option, which must not be a number without these marks.
  * Returns 0 or the context's code. */
 int fields_read_path(struct glint *g, const char *option, struct glint_slice *path);

@@ -8,25 +8,20 @@
 
 /* ---- Columns */
 
-/* Resolves a quoted name, of which columns_resolve gets the marked form. */
+/* Resolves a quoted name, of which columns_resolve gets the marked form: paths in JSON stay in the
+ * table. */
 static int resolve_quoted_column(struct where_columns *w, struct glint_slice name, uint32_t *out)
 {
     static const char mark[] = "name=";
+    const uint64_t size = sizeof mark - 1;
     uint8_t letters;
-    uint64_t size = sizeof mark - 1;
-    if (w->table->csv == FIELDS_JSON)
-        return columns_resolve(w->table, w->option, "", name, out, &letters);
+    name = fields_unquote_name(w->table->g, name);
     uint8_t *const marked = glint_alloc(w->table->g, size + name.size);
     if (marked == NULL) return glint_error(w->table->g)->code;
     memcpy(marked, mark, size);
-    for (uint64_t i = 0; i < name.size; i++) {
-        marked[size++] = name.data[i];
-        if (name.data[i] == '"') i++; /* it is doubled */
-    }
-    int r =
-        columns_resolve(w->table, w->option, "", (struct glint_slice){marked, size}, out, &letters);
-    glint_free(marked);
-    return r;
+    if (name.size > 0) memcpy(marked + size, name.data, name.size);
+    const struct glint_slice item = {marked, size + name.size};
+    return columns_resolve(w->table, w->option, "", item, out, &letters);
 }
 
 static int resolve_expression_column(void *arg, enum expression_name kind, struct glint_slice name,
