@@ -482,6 +482,7 @@ static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
     int r = SIZES_TOO_MANY;
     if (p.chosen || p.strategy != BUILD_IDS) r = read_build_sizes(&p);
     if (r == 0) sizes_note_rates(g, &p.sizes);
+    sizes_note_text_ids(g, args, p.paths[0], &p.fields);
     r = r == SIZES_TOO_MANY ? choose_ids_strategy(&p) : r == 0 ? choose_strategy(&p, lines) : r;
     struct glint_rdd *filters = r == 0 ? build_filters_rdd(&p, lines) : NULL;
     const int64_t before = good_row_count(g);

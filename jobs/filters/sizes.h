@@ -101,6 +101,9 @@ int sizes_id_type_from_options(struct glint *g, const struct glint_job_args *arg
  * Returns 0 or FILTER_MISMATCH. */
 int sizes_use_id_type(struct glint *g, const struct glint_job_args *args, const char *about,
                       const struct bloom_params *filters, struct fields *fields);
+/* A note if ids are texts of a column whose values have several, without --id-type text. */
+void sizes_note_text_ids(struct glint *g, const struct glint_job_args *args, const char *paths,
+                         const struct fields *fields);
 #define SIZES_ID_TYPE_OPTION(default_)                                                             \
     {                                                                                              \
         "id-type", "TYPE", NULL, "type of ids: " BLOOM_ID_TYPES default_                           \

@@ -161,23 +161,44 @@ int sizes_seeds_from_options(struct glint *g, const struct glint_job_args *args,
 
 /* ---- --id-type */
 
+static const struct glint_column_type *type_of_id_column(struct glint *g, const char *paths,
+                                                         uint32_t column)
+{
+    uint32_t count = 0;
+    struct glint_rdd *lines = fields_source(glint_text_file(g, paths), FIELDS_COLUMNS, false);
+    const struct glint_column_type *types = glint_column_types(lines, &count);
+    if (glint_error(g)->code != GLINT_OK) return NULL;
+    assert(column < count);
+    return &types[column];
+}
+
 static int id_type_of_column(struct glint *g, const char *paths, const struct fields *fields,
                              uint32_t *out)
 {
-    uint32_t count = 0;
     if (fields->csv != FIELDS_COLUMNS)
         return glint_abort(g, GLINT_E_USAGE, "name the type, such as --id-type i64",
                            "--id-type column is for Parquet and Arrow files");
-    struct glint_rdd *lines = fields_source(glint_text_file(g, paths), fields->csv, false);
-    const struct glint_column_type *types = glint_column_types(lines, &count);
-    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
-    assert(fields->id_column < count);
-    const char *type = types[fields->id_column].type;
-    if (id_type_of_arrow(type, out)) return 0;
+    const struct glint_column_type *column = type_of_id_column(g, paths, fields->id_column);
+    if (column == NULL || id_type_of_arrow(column->type, out)) return glint_error(g)->code;
     return glint_abort(g, GLINT_E_BAD_VALUE, "name the type of ids that its values are",
                        "--id-type column: %s: the column %s has the type %s of Arrow, which is "
                        "none of " BLOOM_ID_TYPES,
-                       paths, types[fields->id_column].name, type);
+                       paths, column->name, column->type);
+}
+
+void sizes_note_text_ids(struct glint *g, const struct glint_job_args *args, const char *paths,
+                         const struct fields *fields)
+{
+    if (fields->csv != FIELDS_COLUMNS || fields->id_type != 0 ||
+        glint_job_option(args, "id-type") != NULL || glint_error(g)->code != GLINT_OK)
+        return;
+    const struct glint_column_type *id = type_of_id_column(g, paths, fields->id_column);
+    const char *const difference = id != NULL ? id_text_difference(id->type) : NULL;
+    if (difference != NULL)
+        glint_note(g,
+                   "ids are the texts of the column %s: %s; bloom-build --id-type has types, whose "
+                   "equal values are one id",
+                   id->name, difference);
 }
 
 static int parse_id_type_option(struct glint *g, const char *text, uint32_t *out)

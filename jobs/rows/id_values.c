@@ -277,3 +277,18 @@ bool id_type_of_arrow(const char *type, uint32_t *out)
         return bloom_id_type_parse(decimal, strlen(decimal), out);
     return type == NULL;
 }
+
+const char *id_text_difference(const char *type)
+{
+    if (type == NULL) return NULL;
+    if (type[0] != '\0' && type[1] == '\0' && strchr("efg", type[0]) != NULL)
+        return "5.0 is another id than 5";
+    if (strncmp(type, "d:", 2) == 0) {
+        const char *const scale = strchr(type, ',');
+        assert(scale != NULL);
+        return scale[1] != '0' ? "1.50 is another id than 1.5" : NULL;
+    }
+    if (strncmp(type, "ts", 2) == 0)
+        return "2026-01-31T12:00:00 is another id than 2026-01-31 12:00:00";
+    return strcmp(type, "w:16") == 0 ? "a UUID is its 16 bytes, not its 36 characters" : NULL;
+}

@@ -26,5 +26,8 @@ bool id_type_problem(enum bloom_scheme scheme, uint32_t type, char *out, uint64_
 /* Sets the type of ids that the values of a column are, by its type in the format of Arrow's C data
  * interface (NULL: text). Returns false if it is none. */
 bool id_type_of_arrow(const char *type, uint32_t *out);
+/* Of a column of this type, whose values have more than one text: how ids of text differ, as in
+ * "5.0 is another id than 5"; NULL of others. */
+const char *id_text_difference(const char *type);
 
 #endif

@@ -145,6 +145,33 @@ class Filters(FilterFiles):
         self.glint("submit", "union", "-q", "--p", "0.0001", self.path("none"), self.path("any"))
         return self.path("any")
 
+    def test_note_of_ids_with_several_texts(self):
+        """Ids without --id-type are texts; a note says so where a value has more than one."""
+        path, counts, filters = self.path("in.parquet"), self.path("counts"), self.path("filters")
+        pyarrow.parquet.write_table(table().slice(0, 100), path)
+        build = ["submit", "bloom-build", "--key", "none", "0.01", path, counts, filters]
+        self.glint("submit", "count-keys", "-q", "--key", "none", path, counts)
+        for name in COLUMNS:
+            difference = {"f64": "5.0 is another id than 5", "dec9": "1.50 is another id than 1.5",
+                          "dec18": "1.50 is another id than 1.5", "uuid": "its 16 bytes",
+                          "ts": "2026-01-31 12:00:00"}.get(name)
+            column = ["--id-column", name]
+            jobs = [[*build, *column, "--overwrite"],
+                    ["submit", "filter-rows", "--with", filters, *column, "--bad-rows", "skip",
+                     "--output-format", "csv", path, self.path(f"kept-{name}")],
+                    ["submit", "bloom-test", "--key", "none", *column, "0.01", path, filters,
+                     counts, self.path(f"tested-{name}")]]
+            for job in jobs:
+                with self.subTest(name=name, job=job[1]):
+                    done = subprocess.run([GLINT, *job], capture_output=True, timeout=120,
+                                          check=True)
+                    noted = f"ids are the texts of the column {name}: ".encode()
+                    self.assertEqual(difference is not None, noted in done.stderr, done.stderr)
+                    self.assertIn((difference or "").encode(), done.stderr)
+        done = subprocess.run([GLINT, *build, "--overwrite", "--id-column", "f64", "--id-type",
+                               "text"], capture_output=True, timeout=120, check=True)
+        self.assertNotIn(b"ids are the texts", done.stderr)
+
     def test_row_groups(self):
         rows = table().select(["i64"]).slice(0, 1100)
         file = self.path("uneven.parquet")
