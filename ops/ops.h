@@ -128,6 +128,7 @@ struct file_source {
     struct glint_schema schema;
     const uint64_t *parameter; /* packed as the operator's parameter; NULL: none */
     bool binary;               /* the files do not contain lines of text */
+    bool skips_nested;         /* directories in a directory are no error, as in Spark */
     /* Completes the operator's parameters and its schema from the input; NULL: they are complete.
      * Returns 0 or the context's code. */
     int (*describe)(struct glint *g, struct input_list *list, const void *arg, struct packer *p,

@@ -74,6 +74,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     list->schemas = &g->schemas;
     list->cancelled = g->runner->cancel_file(g->driver);
     list->nul_is_text = g->config.nul_is_text;
+    list->skips_nested = source->skips_nested;
     const bool fed =
         g->config.stdin_tasks > 0 && !source->binary && strcmp(paths, SPLIT_STDIN) == 0;
     if (!fed && list->cancelled >= 0 &&

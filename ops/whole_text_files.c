@@ -140,6 +140,7 @@ struct glint_rdd *glint_whole_text_files(struct glint *g, const char *paths)
 {
     const struct file_source source = {.op = &op_whole_text_files,
                                        .schema = {GLINT_TEXT, GLINT_TEXT},
+                                       .skips_nested = true,
                                        .make_splits = whole_files_make_splits};
     return file_source_create(g, paths, &source);
 }
@@ -149,6 +150,7 @@ struct glint_rdd *glint_binary_files(struct glint *g, const char *paths)
     const struct file_source source = {.op = &op_binary_files,
                                        .schema = {GLINT_TEXT, GLINT_BYTES},
                                        .binary = true,
+                                       .skips_nested = true,
                                        .make_splits = whole_files_make_splits};
     return file_source_create(g, paths, &source);
 }

@@ -534,6 +534,7 @@ static int add_directory_entry(struct input_walk *w, const char *dir, const char
     if (is_path_matched_by_glob(w, path, stat.kind == ENV_DIRECTORY)) return 0;
     if (w->in_tree && input_is_link_to_directory(w, path)) return 0;
     if (stat.kind == ENV_FILE) return add_input_file(w, path, stored != NULL ? part : NULL, &stat);
+    if (stat.kind == ENV_DIRECTORY && w->list->skips_nested) return 0;
     return record_bad_kind(
         w, path, stat.kind == ENV_DIRECTORY ? "a nested directory" : "not a regular file");
 }

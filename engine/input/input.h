@@ -114,9 +114,9 @@ struct input_columns {
     uint8_t delimiter;         /* of lines */
     struct glint_column_use *uses;
     uint32_t count;
-    bool united;    /* the header is that of all files, which have its columns alone */
+    bool united; /* the header is that of all files, which have its columns alone */
     const struct glint_slice *lines; /* the header of each file, so that it is read once; or NULL */
-    bool differ;    /* while it was made, two headers were different */
+    bool differ;                     /* while it was made, two headers were different */
     bool missing;   /* a column by name that a file does not have is null, not an error */
     uint64_t moved; /* files whose rows are changed; the first of them */
     const char *first_moved;
@@ -151,6 +151,7 @@ struct input_list {
     bool nul_is_text; /* NUL bytes do not make a file binary; set before resolving */
     /* The first line of each file is a header, not a row. Set by the caller, used by split.h. */
     bool header;
+    bool skips_nested;  /* directories in a directory are no error; set before resolving */
     bool apart;         /* no split has parts of two files, and an empty file has one */
     uint8_t csv;        /* the delimiter of records of CSV, as `header`; 0: rows are lines */
     bool records;       /* of CSV stay as they are */
@@ -186,14 +187,14 @@ static inline struct glint_slice input_list_json(const struct input_list *list)
  * for two paths; a comma in braces does not end a path. Standard input
  * (-) and FIFOs are copied (input/input_source.h). If a file has exactly the given name, it is not
  * parsed as a list, URL or glob. The files of a directory and the matches of a glob are sorted by
- * bytes; names that start with _ or . are skipped. A directory inside a directory is an error and
- * is not read. Duplicates are kept. A path in out->saved means that output, even if a file has the
- * name; `path` of its files is the one they will have when it is published.
+ * bytes; names that start with _ or . are skipped. A directory inside a directory is not read, and
+ * an error unless out->skips_nested. Duplicates are kept. A path in out->saved means that output,
+ * even if a file has the name; `path` of its files is the one they will have when it is published.
  *
- * `out` is zeros except `saved`, `spool`, `cancelled` and `nul_is_text`; call input_list_fini in
- * any case. Returns 0 or a code: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND, INPUT_FORMAT,
- * INPUT_URL or INPUT_IO (of the first bad path; the cause lists all), INTERRUPTED, SYSTEM,
- * NO_MEMORY. */
+ * `out` is zeros except `saved`, `spool`, `cancelled`, `nul_is_text` and `skips_nested`; call
+ * input_list_fini in any case. Returns 0 or a code: INPUT_NOT_FOUND, INPUT_PERMISSION, INPUT_KIND,
+ * INPUT_FORMAT, INPUT_URL or INPUT_IO (of the first bad path; the cause lists all), INTERRUPTED,
+ * SYSTEM, NO_MEMORY. */
 int input_list_resolve(struct env *env, const char *paths, enum input_content content,
                        struct input_list *out, struct glint_error *error);
 void input_list_fini(struct input_list *list);

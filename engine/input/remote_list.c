@@ -522,6 +522,7 @@ static int collect_listed_object(void *arg, const struct listed_object *object)
         input_glob_match(&l->glob, object->name, object->is_directory, &size);
     if (match == GLOB_NONE) return 0;
     if (match == GLOB_BEGIN) return 1;
+    if (match == GLOB_DIRECTORY && l->walk->list->skips_nested) return 0;
     if (match == GLOB_DIRECTORY && !object->is_directory && l->nested++ > 0) return 0;
     if (match != GLOB_DIRECTORY) size = strlen(object->name);
     const bool fits = text_format(path, sizeof path, "%s/%.*s", l->url, (int)size, object->name);

@@ -3,6 +3,7 @@
 #include "tests/unit/ops/actions.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 TestSuite(whole_files, .init = scratch_open, .fini = scratch_close, .timeout = 120);
 
@@ -74,6 +75,26 @@ Test(whole_files, one_record_per_file)
         plan_expect(make_text, &f, &base, &as_text);
         plan_expect(make_binary, &f, &base, &raw);
     }
+    table_free(&as_text);
+    table_free(&raw);
+    files_free(&f);
+}
+
+/* As in Spark, where a directory of lines is an error for it. */
+Test(whole_files, nested_directories_are_not_read)
+{
+    char path[PATH_BYTES];
+    struct files f = {.count = 0};
+    files_add(&f, 100, 1);
+    cr_assert_eq(mkdir(scratch_path("nested", path), 0777), 0);
+    scratch_write("nested/file", "no", 2);
+    struct table as_text = whole_by_hand(&f, GLINT_TEXT), raw = whole_by_hand(&f, GLINT_BYTES);
+    scratch_path("", f.paths);
+    f.paths[strlen(f.paths) - 1] = '\0';
+    plan_expect(make_text, &f, NULL, &as_text);
+    plan_expect(make_binary, &f, NULL, &raw);
+    f.record_bytes = 1;
+    plan_expect_error(make_records, &f, NULL, GLINT_E_INPUT_KIND, "a nested directory");
     table_free(&as_text);
     table_free(&raw);
     files_free(&f);
