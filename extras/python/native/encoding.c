@@ -297,10 +297,16 @@ PyObject *decode_plain(const uint8_t **at, const uint8_t *end)
 
 /* ---- Hash. Source: portable_hash in _shuffle.py; of integers only the low 64 bits matter. */
 
+static bool is_hashed_by_value(PyObject *key)
+{
+    return PyLong_CheckExact(key) || PyUnicode_CheckExact(key) || PyFloat_CheckExact(key) ||
+           PyBytes_CheckExact(key) || PyBool_Check(key);
+}
+
 enum encoded hash_portable(PyObject *key, int64_t *out)
 {
     if (!Py_IS_TYPE(key, &PyTuple_Type)) {
-        if (PyTuple_Check(key)) return ENCODED_FOREIGN;
+        if (key != Py_None && !is_hashed_by_value(key)) return ENCODED_FOREIGN;
         *out = key == Py_None ? 0 : PyObject_Hash(key);
         return *out == -1 ? ENCODED_FAILED : ENCODED_SAME;
     }

@@ -3,6 +3,8 @@ if an executor is killed, and what executors refuse."""
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 import os
 import signal
 import socket
@@ -70,6 +72,25 @@ class ClusterCase(unittest.TestCase):
 
 
 class Cluster(ClusterCase):
+    def test_keys_whose_hash_is_an_address(self) -> None:
+        """Each executor has others; a key is in one partition for all that."""
+        @dataclasses.dataclass(frozen=True)
+        class Place:
+            town: Any
+            street: Any
+
+        keys = [None, int, len, sum, str.upper, os, ..., NotImplemented, textwrap.dedent, (int, 1),
+                frozenset([None]), frozenset([("a", None)]), Place(None, 1),
+                Place("a", (None, frozenset([None]))), Place("b", Place(None, None))]
+        pairs = [(key, 1) for key in keys for _ in range(6)]
+        with SparkContext(self.configure()) as sc:
+            rdd = sc.parallelize(pairs, 12)
+            for made in (rdd.reduceByKey(lambda a, b: a + b, 7), rdd.groupByKey(7).mapValues(len),
+                         rdd.partitionBy(7).mapPartitions(lambda part: collections.Counter(
+                             key for key, _ in part).items())):
+                found = made.collect()
+                self.assertEqual((len(found), dict(found)), (len(keys), {k: 6 for k in keys}))
+
     def test_the_same_bytes(self) -> None:
         results = []
         for master in ("local[1]", "local[8]", self.configure()):

@@ -306,6 +306,29 @@ class Errors(WithContext):
         with self.assertRaisesRegex(pickle.PicklingError, "object: ZeroDivisionError"):
             self.sc.parallelize([NoPickle()])
 
+    def test_whole_files_of_nested_directories(self) -> None:
+        """Are not read; lines of them are an error."""
+        with tempfile.TemporaryDirectory() as directory:
+            os.makedirs(os.path.join(directory, "nested", "more"))
+            for name in ("a", "nested/b", "nested/more/c"):
+                with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+                    file.write(name)
+            for read in (self.sc.wholeTextFiles, self.sc.binaryFiles):
+                self.assertEqual([os.path.basename(path) for path in read(directory).keys()
+                                  .collect()], ["a"])
+                self.assertEqual(sorted(os.path.basename(path) for path in read(directory + "/*")
+                                        .keys().collect()), ["a", "b"])
+            with self.assertRaisesRegex(Exception, "nested directory"):
+                self.sc.textFile(directory).count()
+
+    def test_a_sort_into_one_partition_needs_no_pairs(self) -> None:
+        some = [(2, "b", "x"), (1, "a", "y"), (3,)]
+        self.assertEqual(self.sc.parallelize(some, 1).sortByKey().collect(), sorted(some))
+        self.assertEqual(self.sc.parallelize(some, 2).sortByKey(False, 1).collect(),
+                         sorted(some, reverse=True))
+        with self.assertRaisesRegex(PythonException, "too many values"):
+            self.sc.parallelize(some, 2).sortByKey().collect()
+
     def test_other_than_an_rdd(self) -> None:
         rdd = self.sc.parallelize([(1, 2)])
         for call in (lambda: rdd + [1], lambda: rdd.union([1]), lambda: rdd.cartesian([1]),

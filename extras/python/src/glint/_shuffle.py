@@ -6,12 +6,15 @@ what it compares, by __hash__ and __eq__, is a dict of one bucket, not of a part
 from __future__ import annotations
 
 import bisect
+import dataclasses
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pickle import loads
 from struct import Struct
+from types import (BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType,
+                   ModuleType)
 from typing import Any, Optional
 
 from . import _functions
@@ -45,9 +48,14 @@ class Partitioner:
         return self.partitionFunc(k) % self.numPartitions
 
 
+_NAMED = (type, FunctionType, BuiltinFunctionType, MethodType, MethodDescriptorType, ModuleType,
+          type(...), type(NotImplemented))
+
+
 def portable_hash(x: Any) -> int:
-    """The hash of a key, the same in each process: that of None and of tuples with None does not
-    depend on addresses. Source: PySpark's portable_hash, whose values it has."""
+    """The hash of a key, the same in each process: that of None, of what is pickled by its name,
+    and of tuples with them does not depend on addresses. Source: PySpark's portable_hash, whose
+    values it has where those do not depend on them either."""
     if x is None:
         return 0
     if isinstance(x, tuple):
@@ -58,7 +66,25 @@ def portable_hash(x: Any) -> int:
             h &= sys.maxsize
         h ^= len(x)
         return -2 if h == -1 else int(h)
-    return hash(x)
+    if isinstance(x, _NAMED):
+        return hash(getattr(x, "__qualname__", None) or repr(x))
+    return hash(_without_none(x) if sys.version_info < (3, 12) else x)
+
+
+def _without_none(x: Any) -> Any:
+    """What has the hash of x, but for None, whose own one is an address before Python 3.12."""
+    if x is None:
+        return 0
+    own = type(x).__hash__
+    if own is frozenset.__hash__:
+        return frozenset(map(_without_none, x))
+    if own is tuple.__hash__:
+        return tuple(map(_without_none, x))
+    code = getattr(own, "__code__", None)  # of a dataclass: made of its fields
+    if code is not None and code.co_filename == "<string>" and dataclasses.is_dataclass(x):
+        return tuple(_without_none(getattr(x, field.name)) for field in dataclasses.fields(x)
+                     if (field.compare if field.hash is None else field.hash))
+    return x
 
 
 def _bucket(value: int) -> int:
@@ -125,7 +151,7 @@ def _plain_hash(place: Place) -> int:
     return place.count if known else 0  # type: ignore[attr-defined]
 
 
-def _divide(pairs: Iterator[Any], place: Place, unpack: Callable[[Any], tuple[Any, Any]],
+def _divide(pairs: Iterator[Any], place: Place, unpack: Callable[[Any], tuple[Any, ...]],
             blocks: dict[int, list[Any]], count: int) -> bool:
     """Adds so many pairs to lists by place. False: at the end of the pairs."""
     if _functions.native is not None:
@@ -144,13 +170,20 @@ def _divide(pairs: Iterator[Any], place: Place, unpack: Callable[[Any], tuple[An
     return False
 
 
-def scatter(pairs: Pairs, place: Place, per: int = BUCKETS) -> Iterator[tuple[bytes, bytes]]:
+def scatter(pairs: Pairs, place: Place, per: int = BUCKETS,
+            unpack: Callable[[Any], tuple[Any, ...]] = _unpack) -> Iterator[tuple[bytes, bytes]]:
     """Pairs as they are."""
     blocks: dict[int, Any] = {}
     rest, more = iter(pairs), True
     while more:
-        more = _divide(rest, place, _unpack, blocks, KEYS_MAX)
+        more = _divide(rest, place, unpack, blocks, KEYS_MAX)
         yield from write_places(blocks, per)
+
+
+def scatter_ranges(items: Iterable[Any], place: Place, per: int,
+                   partitions: int) -> Iterator[tuple[bytes, bytes]]:
+    """For a sort; into one partition tuples may be longer than pairs, as in PySpark."""
+    return scatter(items, place, per, tuple if partitions == 1 else _unpack)
 
 
 def scatter_side(items: Iterable[Any], place: Place, side: int) -> Iterator[tuple[bytes, bytes]]:

@@ -87,12 +87,12 @@ def sample_keys(most: int) -> Callable[[int, Iterator[Any]], list[Any]]:
     def sampled(split: int, pairs: Iterator[Any]) -> list[Any]:
         chosen: list[Any] = []
         seen, rand = 0, random.Random(split)
-        for key, _ in pairs:
+        for pair in pairs:
             seen += 1
             if len(chosen) < most:
-                chosen.append(key)
+                chosen.append(pair[0])
             elif (at := int(rand.random() * seen)) < most:
-                chosen[at] = key
+                chosen[at] = pair[0]
         return [(chosen, seen / len(chosen))] if chosen else []
 
     return sampled

@@ -477,7 +477,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
         bounds = bounds_of_ranges(keys, ranges)
         place = _shuffle.place_by_range(bounds, keyfunc, up, ranges - 1)
         return self._shuffled(
-            lambda _, pairs: _shuffle.scatter(pairs, place, SORT_RANGES), count,
+            lambda _, pairs: _shuffle.scatter_ranges(pairs, place, SORT_RANGES, count), count,
             lambda buckets: _shuffle.gather_sorted(buckets, keyfunc, up),
             Partitioner(count, lambda key: place(key) // SORT_RANGES))
 
