@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Version: npm farmhash-modern 1.1.0 (Node 20), the crate farmhash 1.1.5 that it is made of; Go module dgryski/go-farm v0.0.0-20240924180020-3414d57e47da (Go 1.26);
-# PyPI pyfarmhash 0.5.1. Source: run on 2026-11-30; https://github.com/google/farmhash (fingerprints are the same on all platforms, for ever; BigQuery's FARM_FINGERPRINT is
+# PyPI pyfarmhash 0.5.1. Source: run on 2026-11-30; https://github.com/google/farmhash (fingerprints are the same on all platforms, forever; BigQuery's FARM_FINGERPRINT is
 # Fingerprint64).
 # Guess: one text has one fingerprint64 in all of them, or in a wrong port none of more than 64 bytes is right.
 # Behaviour: texts of 128, 192, 256 and all further multiples of 64 bytes have others in Rust and Node, those of all other lengths are equal: the last block is not mixed in from

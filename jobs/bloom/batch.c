@@ -116,9 +116,9 @@ static void set_bit(uint8_t *bits, uint64_t index)
 }
 
 /* Sets the bits, or adds 1 to the counters, of the indexes, of either size. */
-static inline __attribute__((always_inline)) bool set_indexes(uint8_t *bits, uint64_t m, bool counts,
-                                                              const uint32_t *narrow,
-                                                              const uint64_t *wide, uint64_t count)
+static inline __attribute__((always_inline)) bool
+set_indexes(uint8_t *bits, uint64_t m, bool counts, const uint32_t *narrow, const uint64_t *wide,
+            uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         const uint64_t index = narrow != NULL ? narrow[i] : wide[i], ahead = i + BITS_AHEAD;
@@ -133,10 +133,9 @@ static inline __attribute__((always_inline)) bool set_indexes(uint8_t *bits, uin
     return true;
 }
 
-static inline __attribute__((always_inline)) bool set_indexes_of(struct bloom_set *set, uint32_t f,
-                                                                 const uint32_t *narrow,
-                                                                 const uint64_t *wide,
-                                                                 uint64_t count)
+static inline __attribute__((always_inline)) bool
+set_indexes_of(struct bloom_set *set, uint32_t f, const uint32_t *narrow, const uint64_t *wide,
+               uint64_t count)
 {
     assert(f < set->count && !set->read_only);
     const struct bloom_slot *slot = &set->table->slot[f];
