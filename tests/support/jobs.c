@@ -1,6 +1,7 @@
 /* Runs jobs as `glint submit` does: from their tables, with a parsed command line. */
 #include "tests/support/jobs.h"
 
+#include "engine/cli/cli.h"
 #include "engine/driver/driver.h"
 #include "jobs/generate/ratings.h"
 #include "jobs/jobs.h"
@@ -64,7 +65,7 @@ void scratch_ratings(const char *name, uint64_t rows)
     free(data);
 }
 
-static const struct glint_job *job_find(const char *name)
+static const struct glint_job *find_job(const char *name)
 {
     for (uint32_t i = 0; jobs_table[i] != NULL; i++)
         if (strcmp(jobs_table[i]->name, name) == 0) return jobs_table[i];
@@ -76,12 +77,13 @@ void test_job_init(struct test_job *t, const char *const *words)
 {
     int argc = 0;
     uint32_t arguments = 0;
-    t->job = job_find(words[0]);
+    t->job = find_job(words[0]);
     while (words[argc] != NULL) argc++;
     while (t->job->positional[arguments] != NULL) arguments++;
     t->syntax = (struct cli_syntax){.command = t->job->name,
                                     .summary = t->job->summary,
                                     .own = t->job->options,
+                                    .common = settings_option_table(),
                                     .arguments_min = arguments,
                                     .arguments_max = arguments};
     struct glint_error error = {.code = GLINT_OK};
@@ -113,7 +115,9 @@ int test_job_run(const struct test_job *t, const struct context_config *config,
     struct glint *g = context_create(&full, error);
     assert((g == NULL) == (error->code != GLINT_OK));
     if (g == NULL) return error->code;
-    struct glint_job_args args = {t->line.arguments, t->line.argument_count, &t->line};
+    struct cli_line line = t->line; /* it has the context of each run */
+    line.context = g;
+    struct glint_job_args args = {line.arguments, line.argument_count, &line};
     t->job->run(g, &args);
     int code = glint_finish(g);
     *error = *glint_error(g);
