@@ -12,7 +12,7 @@ from netns import PREFIX, NetworkTest
 class RegistrationTest(ClusterTest):
     """The test process sends no heartbeats."""
 
-    keys = {**ClusterTest.keys, "suspect": "50s", "dead": "60s", "start": "60s"}
+    keys = {**ClusterTest.keys, "suspect": "50s", "dead": "60s", "connect": "5s", "start": "60s"}
     executors = {"e1": {"slots": 1}}
 
     def setUp(self):

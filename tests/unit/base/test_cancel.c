@@ -36,7 +36,7 @@ Test(cancel, file_stays_readable_after_a_post)
     cr_expect_eq(cancel_check(env_real(), 0, &error), 0, "0: never");
 }
 
-Test(cancel, time_limit_and_post_end_a_wait, .timeout = 300)
+Test(cancel, time_limit_and_post_end_a_wait)
 {
     int ends[2];
     cr_assert_eq(pipe(ends), 0);

@@ -71,7 +71,7 @@ Test(local_guarantees, records_read_equal_records_written)
 
 /* A chain of diamonds: each level is read twice by the next, so there are a billion paths to the
  * top. */
-Test(local_guarantees, thirty_level_diamond_plan_is_fast, .timeout = 300)
+Test(local_guarantees, thirty_level_diamond_plan_is_fast)
 {
     struct glint_rdd *level = pairs(10, 10, 2);
     int64_t n = -1;

@@ -186,12 +186,12 @@ static void expect_interrupted(int shape, bool shuffled)
     local_close(g, GLINT_E_INTERRUPTED);
 }
 
-Test(local, endless_tasks_end_when_interrupted, .timeout = 300)
+Test(local, endless_tasks_end_when_interrupted)
 {
     for (int i = 0; i < 2 * SHAPES; i++) expect_interrupted(i / 2, i % 2);
 }
 
-Test(local, timeout_ends_the_job, .timeout = 300)
+Test(local, timeout_ends_the_job)
 {
     for (int i = 0; i < SHAPES; i++) {
         struct context_config c = local_config(shapes[i].slots, shapes[i].encode);

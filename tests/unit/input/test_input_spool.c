@@ -82,7 +82,7 @@ static void teardown(void)
     rmdir(scratch_dir);
 }
 
-TestSuite(input_spool, .init = setup, .fini = teardown, .timeout = 300);
+TestSuite(input_spool, .init = setup, .fini = teardown);
 
 /* A pipe that contains `text` and has no writer any more; its path is written into `path`. */
 static int make_pipe(const char *text, char path[32])

@@ -19,7 +19,7 @@ static void free_forms(void)
     arena_fini(&task.arena);
 }
 
-TestSuite(typed_row, .fini = free_forms, .timeout = 300);
+TestSuite(typed_row, .fini = free_forms);
 
 Test(typed_row, values_of_one_size_are_before_ends_of_texts)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-TestSuite(columns, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(columns, .init = scratch_open, .fini = scratch_close);
 
 #define HEAD "PAR1\x15\n"
 static bool skip;
@@ -357,10 +357,12 @@ Test(columns, zeros_of_keys_have_no_sign)
         {{"agg", "--by", "x", "--sum", "w", "--min", "w"},
          "0.0\t1.5e+300\t0.0\n1.5\t1e+300\t1e+300\n"},
         {{"agg", "--distinct", "x,y", "--count"}, "4\t2\t1\n"},
-        {{"distinct"}, "0.0\ta\t0.0\t0.0\n0.0\ta\t0.0\t1e+300\n0.0\ta\t0.0\t5e+299\n"
-                       "1.5\ta\t0.0\t1e+300\n"},
-        {{"sort", "--unique"}, "0.0\ta\t0.0\t0.0\n0.0\ta\t0.0\t1e+300\n0.0\ta\t0.0\t5e+299\n"
-                               "1.5\ta\t0.0\t1e+300\n"},
+        {{"distinct"},
+         "0.0\ta\t0.0\t0.0\n0.0\ta\t0.0\t1e+300\n0.0\ta\t0.0\t5e+299\n"
+         "1.5\ta\t0.0\t1e+300\n"},
+        {{"sort", "--unique"},
+         "0.0\ta\t0.0\t0.0\n0.0\ta\t0.0\t1e+300\n0.0\ta\t0.0\t5e+299\n"
+         "1.5\ta\t0.0\t1e+300\n"},
         {{"dedup", "--by", "x"}, "0.0\ta\t-0.0\t-0.0\n1.5\ta\t-0.0\t1e+300\n"},
         {{"dedup", "--by", "k,y"}, "0.0\ta\t0.0\t-0.0\n"},
         {{"select", "--columns", "x,y"}, "0.0\t-0.0\n-0.0\t-0.0\n-0.0\t-0.0\n1.5\t-0.0\n"},
@@ -697,7 +699,7 @@ Test(columns, row_groups_are_read_if_they_may_have_rows)
     expect_rows("s > 'c'", "23");
     expect_rows("n IS NULL", "");
     expect_rows("s IS NULL", "7");
-    expect_rows("f < 6", "123");           /* bounds of floats say nothing about NaN */
+    expect_rows("f < 6", "123");          /* bounds of floats say nothing about NaN */
     expect_rows("n < 6 AND f < 6", "13"); /* n may be null, but f is a number in each row */
     expect_rows("n IS NOT NULL AND n < 6 AND s = 'q'", "");
     expect_rows("f < 6 AND n < 6", "13");

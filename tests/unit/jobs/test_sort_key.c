@@ -14,7 +14,7 @@ static void free_forms(void)
     arena_fini(&task.arena);
 }
 
-TestSuite(sort_key, .fini = free_forms, .timeout = 300);
+TestSuite(sort_key, .fini = free_forms);
 
 /* `count` values of `size` bytes, in ascending order. */
 static void expect_order(const char *type, const void *values, uint32_t size, uint32_t count)

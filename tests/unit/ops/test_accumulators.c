@@ -2,7 +2,7 @@
  * bit by bit, in any cluster, once per task. */
 #include "tests/unit/ops/actions.h"
 
-TestSuite(accumulators, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(accumulators, .init = scratch_open, .fini = scratch_close);
 
 /* A type of its own: how many values, and the product of those that are odd modulo 2^64. */
 struct odd {
@@ -180,8 +180,8 @@ Test(accumulators, are_merged_in_the_order_of_tasks)
 static struct glint_rdd *make_wrong(struct glint *g, void *arg)
 {
     static const struct glint_record row = {.key.bytes = {(const uint8_t *)"k", 1}};
-    return glint_map(
-        glint_parallelize(g, (struct glint_schema){GLINT_TEXT, GLINT_I64}, &row, 1, 1), arg, NULL);
+    return glint_map(glint_parallelize(g, (struct glint_schema){GLINT_TEXT, GLINT_I64}, &row, 1, 1),
+                     arg, NULL);
 }
 
 Test(accumulators, errors)

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-TestSuite(chained_steps, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(chained_steps, .init = scratch_open, .fini = scratch_close);
 
 static const struct glint_schema lines = {GLINT_NONE, GLINT_TEXT};
 

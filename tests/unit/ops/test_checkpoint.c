@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-TestSuite(checkpoint, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(checkpoint, .init = scratch_open, .fini = scratch_close);
 
 enum { PARTITIONS = 5 };
 

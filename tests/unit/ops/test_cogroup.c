@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-TestSuite(cogroup, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(cogroup, .init = scratch_open, .fini = scratch_close);
 
 static const enum glint_type types[] = {GLINT_NONE, GLINT_BYTES, GLINT_TEXT,
                                         GLINT_I64,  GLINT_F64,   GLINT_MSGPACK};

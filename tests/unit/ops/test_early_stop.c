@@ -5,7 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-TestSuite(early_stop, .init = scratch_open, .fini = scratch_close, .timeout = 300);
+TestSuite(early_stop, .init = scratch_open, .fini = scratch_close);
 
 #define ROWS 100000u
 

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-TestSuite(iterative, .init = scratch_open, .fini = scratch_close, .timeout = 300);
+TestSuite(iterative, .init = scratch_open, .fini = scratch_close);
 
 enum { VERTICES = 300, ROUNDS = 100 };
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-TestSuite(join, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(join, .init = scratch_open, .fini = scratch_close);
 
 static const struct {
     const char *name;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-TestSuite(join_large, .init = scratch_open, .fini = scratch_close, .timeout = 300);
+TestSuite(join_large, .init = scratch_open, .fini = scratch_close);
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1

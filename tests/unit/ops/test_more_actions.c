@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-TestSuite(more_actions, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(more_actions, .init = scratch_open, .fini = scratch_close);
 
 /* ---- countApproxDistinct */
 

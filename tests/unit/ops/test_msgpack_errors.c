@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <utime.h>
 
-TestSuite(msgpack_errors, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(msgpack_errors, .init = scratch_open, .fini = scratch_close);
 
 struct plan {
     struct glint_schema schema;

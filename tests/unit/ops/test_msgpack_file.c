@@ -6,7 +6,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-TestSuite(msgpack_file, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(msgpack_file, .init = scratch_open, .fini = scratch_close);
 
 struct plan {
     struct glint_schema schema;

@@ -2,7 +2,7 @@
  * with a shuffle of all inputs, and as few stages as in Spark. */
 #include "tests/unit/ops/actions.h"
 
-TestSuite(narrow_shuffle, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(narrow_shuffle, .init = scratch_open, .fini = scratch_close);
 
 enum { PARTITIONS = 5 };
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-TestSuite(persist, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(persist, .init = scratch_open, .fini = scratch_close);
 
 static int spread_each(struct glint_task *task, void *state, const struct glint_record *in,
                        struct glint_emitter *out)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-TestSuite(random_split, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(random_split, .init = scratch_open, .fini = scratch_close);
 
 #define CHILDREN_MAX 6u
 

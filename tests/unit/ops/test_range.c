@@ -2,7 +2,7 @@
 #include "engine/records/pack.h"
 #include "tests/unit/ops/actions.h"
 
-TestSuite(range, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(range, .init = scratch_open, .fini = scratch_close);
 
 struct bounds {
     int64_t start, end, step;

@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-TestSuite(release, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(release, .init = scratch_open, .fini = scratch_close);
 
 /* Adds the first byte of a broadcast to a number, and makes the result a pair. */
 static int open_add(struct glint_task *task, void *state)

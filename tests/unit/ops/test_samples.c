@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-TestSuite(samples, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(samples, .init = scratch_open, .fini = scratch_close);
 
 struct plan {
     struct input in;

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-TestSuite(save, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(save, .init = scratch_open, .fini = scratch_close);
 
 /* Saves one row with every fixture and compares the part file. */
 static void expect_line(struct glint_schema schema, union glint_value key, union glint_value value,

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-TestSuite(save_files, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(save_files, .init = scratch_open, .fini = scratch_close);
 
 enum { ROWS = 5000, PARTITIONS = 3, OUTPUTS = 4 };
 

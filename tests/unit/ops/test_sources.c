@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-TestSuite(sources, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(sources, .init = scratch_open, .fini = scratch_close);
 
 /* Lines with any number of separators, empty lines, and one that does not fit into a batch. */
 static struct buffer lines_make(uint32_t count, bool long_line)

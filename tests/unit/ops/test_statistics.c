@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-TestSuite(statistics, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(statistics, .init = scratch_open, .fini = scratch_close);
 
 /* A sum of squares, at a mean of 1e9, would have no correct digit. */
 static void expect_near(double got, long double want, const char *what)

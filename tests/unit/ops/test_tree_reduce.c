@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-TestSuite(tree, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(tree, .init = scratch_open, .fini = scratch_close);
 
 struct tree {
     struct input in;

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-TestSuite(union_coalesce, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(union_coalesce, .init = scratch_open, .fini = scratch_close);
 
 struct plan {
     struct table a, b;

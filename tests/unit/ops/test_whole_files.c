@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-TestSuite(whole_files, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(whole_files, .init = scratch_open, .fini = scratch_close);
 
 #define FILES 7
 

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-TestSuite(zip, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(zip, .init = scratch_open, .fini = scratch_close);
 
 struct plan {
     struct input left, right;

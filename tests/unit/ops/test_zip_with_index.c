@@ -3,7 +3,7 @@
 #include "engine/records/codec.h"
 #include "tests/unit/ops/actions.h"
 
-TestSuite(zip_with_index, .init = scratch_open, .fini = scratch_close, .timeout = 120);
+TestSuite(zip_with_index, .init = scratch_open, .fini = scratch_close);
 
 static struct glint_rdd *make_zip(struct glint *g, void *arg)
 {

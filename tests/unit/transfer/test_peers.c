@@ -21,13 +21,13 @@ static void expect_all_right(bool tls, uint32_t value_bytes)
     cr_expect_eq(mem_live_blocks(), live);
 }
 
-Test(peers, fetched_bytes_match, .timeout = 300)
+Test(peers, fetched_bytes_match)
 {
     expect_all_right(false, 2000);
     expect_all_right(false, 300000);
 }
 
-Test(peers, fetched_bytes_match_over_tls, .timeout = 300)
+Test(peers, fetched_bytes_match_over_tls)
 {
     expect_all_right(true, 2000);
     expect_all_right(true, 300000);
@@ -39,7 +39,7 @@ static void count_done(struct fetch_request *r)
 }
 
 /* At most FETCH_CLIENT_REQUESTS_MAX are in flight; the queued ones end with the connection. */
-Test(peers, requests_in_flight_are_limited, .timeout = 300)
+Test(peers, requests_in_flight_are_limited)
 {
     enum { COUNT = FETCH_CLIENT_REQUESTS_MAX + 6 };
     static struct fetch_request requests[COUNT];
@@ -63,7 +63,7 @@ Test(peers, requests_in_flight_are_limited, .timeout = 300)
 }
 
 /* A connection that fails at any request is redialled once. */
-Test(peers, broken_connection_is_redialed, .timeout = 300)
+Test(peers, broken_connection_is_redialed)
 {
     for (uint64_t at = 0; at < 12; at += 3) {
         cr_assert(plane_open(&p, at % 2 == 0, 60000, 30000));
@@ -79,7 +79,7 @@ Test(peers, broken_connection_is_redialed, .timeout = 300)
 }
 
 /* As it comes when a request was cancelled. */
-Test(peers, data_for_no_request_is_ignored, .timeout = 300)
+Test(peers, data_for_no_request_is_ignored)
 {
     cr_assert(plane_open(&p, false, 60000, 30000));
     p.servers[1].fault = PLANE_STRAY;
@@ -100,7 +100,7 @@ static void expect_lost(uint32_t server, const char *words)
     }
 }
 
-Test(peers, peer_that_always_disconnects_is_named, .timeout = 300)
+Test(peers, peer_that_always_disconnects_is_named)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
         cr_assert(plane_open(&p, false, 60000, 100000));
@@ -114,7 +114,7 @@ Test(peers, peer_that_always_disconnects_is_named, .timeout = 300)
 }
 
 /* A response that starts and never completes is no progress: redials are limited. */
-Test(peers, peer_with_torn_responses_is_named, .timeout = 300)
+Test(peers, peer_with_torn_responses_is_named)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
         cr_assert(plane_open(&p, false, 60000, 100000));
@@ -128,7 +128,7 @@ Test(peers, peer_with_torn_responses_is_named, .timeout = 300)
     }
 }
 
-Test(peers, silent_peer_is_named, .timeout = 300)
+Test(peers, silent_peer_is_named)
 {
     for (uint64_t at = 0; at < 8; at += 7) {
         cr_assert(plane_open(&p, false, 300, 100000));
@@ -141,7 +141,7 @@ Test(peers, silent_peer_is_named, .timeout = 300)
     }
 }
 
-Test(peers, unreachable_peer_is_named, .timeout = 300)
+Test(peers, unreachable_peer_is_named)
 {
     cr_assert(plane_open(&p, false, 60000, 1000));
     listener_close(p.servers[1].listener);
@@ -152,7 +152,7 @@ Test(peers, unreachable_peer_is_named, .timeout = 300)
     cr_expect(plane_close(&p));
 }
 
-Test(peers, missing_output_is_named, .timeout = 300)
+Test(peers, missing_output_is_named)
 {
     cr_assert(plane_open(&p, false, 60000, 1000));
     p.wrong_map = 7;
@@ -164,7 +164,7 @@ Test(peers, missing_output_is_named, .timeout = 300)
 }
 
 /* Tasks that wait for a silent peer end when they are cancelled and when peers_close is called. */
-Test(peers, cancel_or_close_ends_waiting_tasks, .timeout = 300)
+Test(peers, cancel_or_close_ends_waiting_tasks)
 {
     for (int closed = 0; closed < 2; closed++) {
         cr_assert(plane_open(&p, false, 60000, 1000));
@@ -213,18 +213,18 @@ static struct fetch_request torn_value(uint32_t size)
         &(struct get_request){.kind = GET_BROADCAST_BLOCK, .id = 5, .block = 0, .size = size});
 }
 
-Test(peers, torn_compressed_block_leaves_nothing, .timeout = 300)
+Test(peers, torn_compressed_block_leaves_nothing)
 {
     cr_expect_eq(torn_value(4096).error.code, GLINT_E_CONNECTION);
 }
 
-Test(peers, oversized_block_is_rejected, .timeout = 300)
+Test(peers, oversized_block_is_rejected)
 {
     cr_expect_eq(torn_value(999).error.code, GLINT_E_PROTOCOL);
 }
 
 /* Only a broadcast block may be compressed, and so be shorter than requested. */
-Test(peers, response_of_another_length_is_refused, .timeout = 300)
+Test(peers, response_of_another_length_is_refused)
 {
     for (uint32_t size = 999; size <= 1001; size++) {
         const struct get_request get = {.kind = GET_RESULT, .id = 1, .size = size};
