@@ -195,7 +195,7 @@ void sizes_note_text_ids(struct glint *g, const struct glint_job_args *args, con
     const struct glint_column_type *id = type_of_id_column(g, paths, fields->id_column);
     const char *const difference = id != NULL ? id_text_difference(id->type) : NULL;
     if (difference != NULL)
-        glint_note(g,
+        glint_warn(g,
                    "ids are the texts of the column %s: %s; bloom-build --id-type has types, whose "
                    "equal values are one id",
                    id->name, difference);

@@ -146,7 +146,7 @@ class Filters(FilterFiles):
         return self.path("any")
 
     def test_note_of_ids_with_several_texts(self):
-        """Ids without --id-type are texts; a note says so where a value has more than one."""
+        """Ids without --id-type are texts; a warning says so where a value has more than one."""
         path, counts, filters = self.path("in.parquet"), self.path("counts"), self.path("filters")
         pyarrow.parquet.write_table(table().slice(0, 100), path)
         build = ["submit", "bloom-build", "--key", "none", "0.01", path, counts, filters]
@@ -165,7 +165,7 @@ class Filters(FilterFiles):
                 with self.subTest(name=name, job=job[1]):
                     done = subprocess.run([GLINT, *job], capture_output=True, timeout=120,
                                           check=True)
-                    noted = f"ids are the texts of the column {name}: ".encode()
+                    noted = f"warning: ids are the texts of the column {name}: ".encode()
                     self.assertEqual(difference is not None, noted in done.stderr, done.stderr)
                     self.assertIn((difference or "").encode(), done.stderr)
         done = subprocess.run([GLINT, *build, "--overwrite", "--id-column", "f64", "--id-type",
