@@ -2,6 +2,8 @@
 #include "engine/glint.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { RECORDS = 1000, KEYS = 7 };
 
@@ -63,27 +65,35 @@ static const struct glint_function even =
     GLINT_FILTER("test.even", GLINT_ELEMENTS(GLINT_I64), is_even);
 static const struct glint_function *const functions[] = {&even, NULL};
 
-static void count_lines(void *arg, const char *line)
+struct notes {
+    int count;
+    char last[64];
+};
+
+static void keep_note(void *arg, const char *line)
 {
-    cr_expect_str_eq(line, "hello 5");
-    ++*(int *)arg;
+    struct notes *notes = arg;
+    notes->count++;
+    snprintf(notes->last, sizeof notes->last, "%s", line);
 }
 
 Test(embedded, functions_and_notes_of_the_program)
 {
-    int notes = 0;
+    struct notes notes = {.count = 0};
     int64_t count = 0;
     struct glint_config *config = glint_config_create();
     glint_config_set_functions(config, functions);
-    glint_config_set_note(config, count_lines, &notes);
+    glint_config_set_note(config, keep_note, &notes);
     struct glint *g = create(config);
     struct glint_record records[] = {{.value.i64 = 1}, {.value.i64 = 2}, {.value.i64 = 4}};
     struct glint_schema schema = {GLINT_NONE, GLINT_I64};
     struct glint_rdd *rdd = glint_parallelize(g, schema, records, 3, 2);
     cr_expect_eq(glint_count(glint_filter(rdd, &even, NULL), &count), 0);
     cr_expect_eq(count, 2);
-    glint_note(g, "hello %d", 5);
-    cr_expect_eq(notes, 1);
+    for (int i = 0; i < 2; i++) glint_note(g, "hello %d", 5);
+    cr_expect(notes.count == 2 && strcmp(notes.last, "hello 5") == 0);
+    for (int i = 0; i < 4; i++) glint_warn(g, "hello %d", i / 2); /* each text once */
+    cr_expect(notes.count == 4 && strcmp(notes.last, "warning: hello 1") == 0);
     glint_destroy(g);
     glint_config_destroy(config);
 }
