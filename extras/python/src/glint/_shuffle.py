@@ -75,7 +75,7 @@ def _without_none(x: Any) -> Any:
     """What has the hash of x, but for None, whose own one is an address before Python 3.12."""
     if x is None:
         return 0
-    own = type(x).__hash__
+    own: Any = type(x).__hash__
     if own is frozenset.__hash__:
         return frozenset(map(_without_none, x))
     if own is tuple.__hash__:
