@@ -7,6 +7,7 @@ import operator
 import os
 import pickle
 import shutil
+import sys
 import tempfile
 import threading
 import unittest
@@ -335,6 +336,15 @@ class Errors(WithContext):
                      lambda: rdd.join([(1, 2)], 2), lambda: rdd.cogroup([(1, 2)], 2)):
             with self.assertRaisesRegex(TypeError, "an RDD is needed, not list"):
                 call()
+
+    def test_what_a_context_says_of_itself(self) -> None:
+        self.assertEqual((self.sc.sparkHome, self.sc.pythonExec, self.sc.environment),
+                         (None, sys.executable, {}))
+        self.assertEqual(self.sc.pythonVer, "%d.%d" % sys.version_info[:2])
+        self.assertEqual(type(self.sc.serializer).__name__, "CPickleSerializer")
+        self.sc.setLogLevel("warn")
+        with self.assertRaisesRegex(ValueError, "INFO"):
+            self.sc.setLogLevel("NOPE")
 
     def test_accumulators(self) -> None:
         added = self.sc.accumulator(0)

@@ -26,9 +26,10 @@ from .accumulators import (
 )
 from .broadcast import Broadcast
 from .conf import SparkConf
-from .errors import PySparkRuntimeError, not_here, refuse_methods
+from .errors import PySparkRuntimeError, PySparkValueError, not_here, refuse_methods
 from .files import SparkFiles
 from .rdd import RDD, union_of
+from .serializers import CPickleSerializer
 from ._data import Dataset, Once, Workers
 from ._saving import local, open_parts
 
@@ -45,6 +46,7 @@ defaults: dict[str, str] = {}  # settings of glint.submit
 properties: dict[str, str] = {"SPARK_SUBMIT": "true"}
 _BLOCK_ITEMS = 1 << 10  # the most in a batch of PySpark
 CLUSTER = "glint://"  # of a master: the rest is the path of a cluster's file
+_LOG_LEVELS = ("ALL", "DEBUG", "ERROR", "FATAL", "INFO", "OFF", "TRACE", "WARN")
 PY_FILES = "spark.submit.pyFiles"
 _SPLIT_BYTES = 32 << 20  # of a local file in Spark: a worker combines more than in small splits
 _ACCUMULATOR_PARAMS: list[tuple[type, AccumulatorParam[Any]]] = [
@@ -78,6 +80,9 @@ class SparkContext:
                 raise ValueError("Cannot run multiple SparkContexts at once; existing "
                                  f"{SparkContext._active_spark_context!r}")
             self._start(master, appName, conf, environment)
+            self.sparkHome = sparkHome
+            self.serializer = serializer or CPickleSerializer()
+            self.pythonExec, self.pythonVer = sys.executable, "%d.%d" % sys.version_info[:2]
             SparkContext._active_spark_context = self
         for path in pyFiles or []:
             self.addPyFile(path)
@@ -209,7 +214,9 @@ class SparkContext:
         return getpass.getuser()
 
     def setLogLevel(self, logLevel: str) -> None:
-        """Has no effect: glint has no log of this process."""
+        """Has no effect but for an error: glint has no log of this process."""
+        if logLevel.upper() not in _LOG_LEVELS:
+            raise PySparkValueError(f"the level of a log is one of {', '.join(_LOG_LEVELS)}")
 
     @classmethod
     def setSystemProperty(cls, key: str, value: str) -> None:
