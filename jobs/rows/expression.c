@@ -36,6 +36,10 @@ bool expression_parse_value(enum expression_type type, struct glint_slice text,
         return true;
     }
     if (type == EXPRESSION_NUMBER) return number_parse(text, &out->number);
+    if (type == EXPRESSION_DOUBLE) {
+        out->type = EXPRESSION_NUMBER;
+        return number_parse_double(text, &out->number);
+    }
     if (type == EXPRESSION_TIME) return timestamp_parse(text, &out->time);
     if (type == EXPRESSION_TIME_OF_DAY) return timestamp_parse_time_of_day(text, &out->time);
     assert(type == EXPRESSION_BOOLEAN);
@@ -45,7 +49,7 @@ bool expression_parse_value(enum expression_type type, struct glint_slice text,
 
 static const char *expression_value_problem(enum expression_type type, struct glint_slice field)
 {
-    if (type == EXPRESSION_NUMBER) return number_problem(field);
+    if (type == EXPRESSION_NUMBER || type == EXPRESSION_DOUBLE) return number_problem(field);
     if (type == EXPRESSION_TIME_OF_DAY)
         return "a column that is compared with a time of day has none, such as 12:00:00";
     return type == EXPRESSION_TIME ? "a column that is compared with a time has no ISO 8601 time"

@@ -20,6 +20,7 @@ enum expression_type {
     EXPRESSION_NUMBER,
     EXPRESSION_TIME,        /* a date is a time, too */
     EXPRESSION_TIME_OF_DAY, /* as a time of 1970-01-01 */
+    EXPRESSION_DOUBLE,      /* of a column: its numbers are doubles, however they are written */
     EXPRESSION_ANY   /* a field of text, until something decides; driver only */
 };
 
@@ -59,7 +60,7 @@ struct expression_token {
 struct expression_source {
     struct glint_slice text;
     /* Finds a column: sets its number among the fields of a row, and what its source says it is:
-     * ANY, or a type that comparisons and arithmetic take it for. Returns 0, or a code after it has
+     * ANY, or a type that comparisons and arithmetic take it for; DOUBLE is a NUMBER. Returns 0, or a code after it has
      * reported the error itself. */
     int (*column)(void *arg, enum expression_name kind, struct glint_slice name,
                   uint32_t *out_number, enum expression_type *out_type);

@@ -69,7 +69,9 @@ static struct value_set values_of_column_in_group(struct row_group_test *t,
                                                   const uint32_t *columns)
 {
     struct glint_bounds b;
-    struct value_set set = {.type = i->type, .column = columns[i->argument]};
+    const bool doubles = i->type == EXPRESSION_DOUBLE; /* compared as such: without a range */
+    struct value_set set = {.type = doubles ? EXPRESSION_NUMBER : i->type,
+                            .column = columns[i->argument]};
     t->group->bounds(t->group->arg, set.column, &b);
     set.null = b.nulls || e->null.size == 0; /* an empty text is null */
     set.value = b.values;
@@ -82,7 +84,7 @@ static struct value_set values_of_column_in_group(struct row_group_test *t,
                       (b.type == GLINT_BOUNDS_FLOAT && set.type == EXPRESSION_NUMBER);
     const bool ordered = b.type == GLINT_BOUNDS_TIME && set.type == EXPRESSION_TEXT && b.known &&
                          are_texts_of_times_ordered(&b);
-    if (same || ordered || one) set_range_of_values(&set, &b);
+    if (!doubles && (same || ordered || one)) set_range_of_values(&set, &b);
     /* All integers, decimals and floats are numbers; all texts are texts. Times may be of years
      * that have no form, as 0000, unless both bounds have one. */
     if (set.type == EXPRESSION_TIME || set.type == EXPRESSION_TIME_OF_DAY)

@@ -258,8 +258,8 @@ static void set_skip_target(struct expression_source *s, uint64_t offset)
 
 static const char *expression_type_name(enum expression_type type)
 {
-    static const char *const names[] = {"null",     "a condition", "a text",
-                                        "a number", "a time",      "a time of day"};
+    static const char *const names[] = {"null",   "a condition",   "a text",  "a number",
+                                        "a time", "a time of day", "a number"};
     return type < EXPRESSION_ANY ? names[type] : "a column";
 }
 
@@ -271,7 +271,7 @@ static void decide_operand_type(struct expression_source *s, struct operand *o,
     if (s->failed != 0) return;
     assert(o->load != NO_LOAD);
     s->code[o->load + 1] = (uint8_t)type;
-    o->type = type;
+    o->type = type == EXPRESSION_DOUBLE ? EXPRESSION_NUMBER : type;
 }
 
 static void fail_operand_type(struct expression_source *s, const struct operand *o,

@@ -283,6 +283,15 @@ double number_f64(const struct number *n)
     return exact_sum_f64(&sum);
 }
 
+bool number_parse_double(struct glint_slice text, struct number *out)
+{
+    if (!number_parse(text, out)) return false;
+    const double value = number_f64(out);
+    *out = (struct number){.decimals = NUMBER_INEXACT};
+    out->f64 = value + 0.0; /* -0.0 becomes 0.0 */
+    return true;
+}
+
 /* Sets *out to the units of a number with more decimals; false: they may not fit. */
 static bool scale_number_units(const struct number *n, int decimals, __int128 *out)
 {

@@ -53,6 +53,8 @@ bool number_read_cell(struct glint_slice *rest, struct number *out);
 
 /* The nearest double. */
 double number_f64(const struct number *n);
+/* As number_parse, but the number is a double. */
+bool number_parse_double(struct glint_slice text, struct number *out);
 
 /* The order of doubles: NaN equals itself, and is the greatest. */
 static inline int number_compare_f64(double x, double y)

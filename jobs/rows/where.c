@@ -54,7 +54,8 @@ static int resolve_expression_column(void *arg, enum expression_name kind, struc
                            COLUMNS_MAX);
     if (at == w->columns.count) w->columns.number[w->columns.count++] = number;
     *out_number = at;
-    *out_type = types[columns_value_kind(t, number)];
+    *out_type = columns_are_doubles(t, number) ? EXPRESSION_DOUBLE
+                                               : types[columns_value_kind(t, number)];
     return glint_error(t->g)->code;
 }
 

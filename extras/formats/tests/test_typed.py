@@ -7,6 +7,7 @@ import os
 import random
 
 import command
+import duckdb
 import pyarrow
 import pyarrow.parquet
 
@@ -180,6 +181,31 @@ class Typed(command.Command):
         self.assertEqual(out.to_pydict(), {
             "n": [0, 1, 2, 3], "w": [7, None, 7, None], "f": [0.1, None, 0.1, None],
             "o": ["1", None, "x", None]})
+
+    def test_floats_are_doubles_in_expressions(self):
+        """As DuckDB calculates: not with the digits of their texts, and also in row groups whose
+        values are equal."""
+        values = [0.1, 0.3, 7.0, 2.0 ** 53, -0.0, math.inf, math.nan, None]
+        integers = [3, 1, 2 ** 53 + 1, 2 ** 53 + 1, 5, 2 ** 63 - 1, 0, 1]
+        rows = [(real, integer) for real in values for integer in integers]
+        pyarrow.parquet.write_table(pyarrow.table({
+            "n": range(len(rows)), "f": [real for real, _ in rows],
+            "i": pyarrow.array([integer for _, integer in rows], pyarrow.int64()),
+            "s": [{"f": real} for real, _ in rows]}), self.path("in"), row_group_size=8)
+        table = f"read_parquet('{self.path('in')}')"
+        for name in ("f", "s.f"):
+            for text in (f"{name} * i", f"{name} + i", f"i - {name}", f"{name} + 0.2"):
+                self.run_glint("select", "--columns", f"{text} AS r, n", self.path("in"),
+                               self.path("out"))
+                wanted = duckdb.sql(f"select {text} as r, n from {table} order by n")
+                self.assertEqual(list(map(repr, self.table("out").column("r").to_pylist())),
+                                 [repr(0.0 if row[0] == 0 else row[0])
+                                  for row in wanted.fetchall()], text)
+            for text in (f"{name} = i", f"{name} < i", f"{name} + 0.2 = 0.3", f"{name} = 7",
+                         f"{name} = 9007199254740993", f"{name} <> '9007199254740993'"):
+                wanted = duckdb.sql(f"select n from {table} where {text} order by n")
+                self.assertEqual(self.numbers("select", "--where", text),
+                                 [row[0] for row in wanted.fetchall()], text)
 
     def test_a_bad_row_is_shown_as_text(self):
         pyarrow.parquet.write_table(pyarrow.table({

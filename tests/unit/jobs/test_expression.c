@@ -31,6 +31,8 @@ static const struct {
     {"at", "09:30:00", EXPRESSION_TIME_OF_DAY},
     {"nan", "NaN", EXPRESSION_NUMBER},
     {"low", "-inf", EXPRESSION_ANY},
+    {"tenth", "0.1", EXPRESSION_DOUBLE},
+    {"two53", "9007199254740992.0", EXPRESSION_DOUBLE},
 };
 enum { COLUMNS = sizeof row / sizeof row[0] };
 
@@ -236,6 +238,15 @@ Test(expression, declared_types)
         {"i BETWEEN nine AND ten", "true"},
         {"8 BETWEEN nine AND ten", "false"},
         {"nine LIKE '_'", "true"},
+        {"tenth", "'0.1'"},
+        {"tenth * 3", "0.30000000000000004"},
+        {"1 % tenth", "0.09999999999999995"},
+        {"tenth + 0.2 = 0.3", "false"},
+        {"tenth = 0.1 AND tenth IN ('0.1') AND 0.1 BETWEEN tenth AND tenth", "true"},
+        {"two53 = 9007199254740993", "true"},
+        {"two53 + 1", "9007199254740992.0"},
+        {"tenth = 'x'", "!11: a number cannot be compared with a text"},
+        {"tenth AND yes", "!10: AND needs a condition, and has a number"},
         {"nine IS NOT NULL", "true"},
         {"when > '2026-01-30'", "true"},
         {"'2026-01-31T00:00:00Z' = when", "true"},
