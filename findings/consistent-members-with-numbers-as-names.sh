@@ -2,7 +2,7 @@
 # Version: Go module stathat/consistent v1.0.0 (Go 1.26). Source: run on 2026-11-30; https://pkg.go.dev/stathat.com/c/consistent (20 points on the circle for each element).
 # Guess: a member that is added and removed leaves the circle as it was, and the order in which members are added does not matter.
 # Behaviour: so with names as "a" and "b", not with ports or numbers: a point is the hash of its index and the name, written together, so that point 1 of "18080" and point 11 of "8080"
-# are both 118080. The later one takes it, and its removal takes it from both: 8080 loses keys until it is added anew, and two processes that add 0 to 99 in
+# are both 118080. The later one takes it, and its removal takes it from both: 8080 loses keys until it is added again, and two processes that add 0 to 99 in
 # another order send 5 % of the keys elsewhere.
 set -euo pipefail
 dir=$(mktemp -d)

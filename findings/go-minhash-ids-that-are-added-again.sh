@@ -3,7 +3,7 @@
 # https://pkg.go.dev/github.com/dgryski/go-minhash (BottomK and MinWise: estimates of the similarity and the cardinality of two sets).
 # Guess: a set is the same when its ids are added again, and both classes estimate the same coefficient of Jaccard.
 # Behaviour: BottomK keeps each copy of an id: 10,000 ids that are added three times are about 30,000, and are only a third similar to the same ids added once. Of two sets with
-# a third in common it says 0.5 and MinWise 0.34, as the ids at hand are compared, not the least ones of both sets together. MinWise counts 10,000 each time.
+# a third in common it says 0.5 and MinWise 0.34, as the ids in the sketches are compared, not the least ones of both sets together. MinWise counts 10,000 each time.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT

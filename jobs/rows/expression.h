@@ -60,8 +60,8 @@ struct expression_token {
 struct expression_source {
     struct glint_slice text;
     /* Finds a column: sets its number among the fields of a row, and what its source says it is:
-     * ANY, or a type that comparisons and arithmetic take it for; DOUBLE is a NUMBER. Returns 0, or a code after it has
-     * reported the error itself. */
+     * ANY, or a type that comparisons and arithmetic take it for; DOUBLE is a NUMBER. Returns 0, or
+     * a code after it has reported the error itself. */
     int (*column)(void *arg, enum expression_name kind, struct glint_slice name,
                   uint32_t *out_number, enum expression_type *out_type);
     void *arg;
