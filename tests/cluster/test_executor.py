@@ -157,11 +157,11 @@ class UnauthenticatedPeers(ClusterTest):
         return f"rejected connection from {host}:{port}: {cause}" in e1.err
 
     def test_garbage_connections_are_rejected(self):
-        self.write_cluster(connect="400ms")
+        self.write_cluster(connect="4s")
         e1 = self.executor("e1")
         files = open_files(e1.pid)
         half_record = bytes.fromhex("1603010200010001fc0303")
-        late = f"timed out waiting for a TLS handshake after {int(400 * SLOWDOWN)} ms"
+        late = f"timed out waiting for a TLS handshake after {int(4000 * SLOWDOWN)} ms"
         silent = [self.connect() for _ in range(100)]
         self.assertEqual(self.executor_status("e1")["state"], "idle")
         for data, cause in ((b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "the peer uses HTTP"),
@@ -402,6 +402,7 @@ class ProcessExits(ClusterTest):
         self.assertEqual(job.wait(), 143, job.err)
 
     def test_draining_daemon_accepts_no_jobs(self):
+        self.write_cluster(suspect="300s", dead="400s", drain="400s")
         _, e1 = self.busy("e1")
         pid = e1.children()[0]
         os.kill(pid, signal.SIGSTOP)
@@ -411,6 +412,7 @@ class ProcessExits(ClusterTest):
         late = self.submit("late", "empty-tasks", "--tasks", "1", "--start", "5s")
         self.assertEqual(late.wait(), 69, late.err)
         self.assertIn("is draining", late.err)
+        self.release_job()
         os.kill(pid, signal.SIGCONT)
         self.assertEqual(e1.wait(), 0, e1.err)
 
