@@ -80,7 +80,8 @@ class Cluster(ClusterCase):
             street: Any
 
         keys = [None, int, len, sum, str.upper, os, ..., NotImplemented, textwrap.dedent, (int, 1),
-                frozenset([None]), frozenset([("a", None)]), Place(None, 1),
+                frozenset([None]), frozenset([("a", None)]), frozenset([int]), range(0),
+                range(5, 6), Place(None, 1),
                 Place("a", (None, frozenset([None]))), Place("b", Place(None, None))]
         pairs = [(key, 1) for key in keys for _ in range(6)]
         with SparkContext(self.configure()) as sc:

@@ -6,7 +6,6 @@ what it compares, by __hash__ and __eq__, is a dict of one bucket, not of a part
 from __future__ import annotations
 
 import bisect
-import dataclasses
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -66,23 +65,28 @@ def portable_hash(x: Any) -> int:
             h &= sys.maxsize
         h ^= len(x)
         return -2 if h == -1 else int(h)
-    if isinstance(x, _NAMED):
-        return hash(getattr(x, "__qualname__", None) or repr(x))
-    return hash(_without_none(x) if sys.version_info < (3, 12) else x)
+    return hash(_without_addresses(x))
 
 
-def _without_none(x: Any) -> Any:
-    """What has the hash of x, but for None, whose own one is an address before Python 3.12."""
+def _without_addresses(x: Any) -> Any:
+    """What has the hash of x, but for what is pickled by its name and, before Python 3.12, None:
+    their own hashes are addresses."""
     if x is None:
-        return 0
+        return x if sys.version_info >= (3, 12) else 0
+    if isinstance(x, _NAMED):
+        return getattr(x, "__qualname__", None) or getattr(x, "__name__", None) or repr(x)
     own: Any = type(x).__hash__
     if own is frozenset.__hash__:
-        return frozenset(map(_without_none, x))
+        return frozenset(map(_without_addresses, x))
     if own is tuple.__hash__:
-        return tuple(map(_without_none, x))
+        return tuple(map(_without_addresses, x))
+    if own is range.__hash__ and not x[1:]:  # its hash has None for what does not matter
+        return tuple(x)
     code = getattr(own, "__code__", None)  # of a dataclass: made of its fields
-    if code is not None and code.co_filename == "<string>" and dataclasses.is_dataclass(x):
-        return tuple(_without_none(getattr(x, field.name)) for field in dataclasses.fields(x)
+    if code is not None and code.co_filename == "<string>" and hasattr(x, "__dataclass_fields__"):
+        import dataclasses  # by now; before, it would take time
+
+        return tuple(_without_addresses(getattr(x, field.name)) for field in dataclasses.fields(x)
                      if (field.compare if field.hash is None else field.hash))
     return x
 
