@@ -44,6 +44,27 @@ static bool scale_exact_units(const struct number *n, int by, __int128 *out)
     return *out <= largest_38_digit_number() && *out >= -largest_38_digit_number();
 }
 
+/* Returns 10 value mod divisor, of value < divisor <= 10^38: no sum exceeds 128 bits. */
+static unsigned __int128 ten_times_modulo(unsigned __int128 value, unsigned __int128 divisor)
+{
+    assert(value < divisor);
+    const unsigned __int128 two = 2 * value % divisor;
+    const unsigned __int128 eight = 2 * (2 * two % divisor) % divisor;
+    return (two + eight) % divisor;
+}
+
+/* The remainder of numbers that have more than 38 digits with equal decimals. */
+static struct number wide_remainder(const struct number *a, const struct number *b)
+{
+    const __int128 x = number_units(a), y = number_units(b);
+    const unsigned __int128 divisor = y < 0 ? -(unsigned __int128)y : (unsigned __int128)y;
+    assert(divisor > 0);
+    if (a->decimals > b->decimals) return *a; /* b is larger */
+    unsigned __int128 rest = (x < 0 ? -(unsigned __int128)x : (unsigned __int128)x) % divisor;
+    for (int i = a->decimals; i < b->decimals; i++) rest = ten_times_modulo(rest, divisor);
+    return make_exact_number(x < 0 ? -(__int128)rest : (__int128)rest, b->decimals);
+}
+
 /* Calculates units. Returns false if they do not fit. */
 static bool calculate_exact_numbers(enum arithmetic operation, const struct number *a,
                                     const struct number *b, struct number *out)
@@ -53,8 +74,10 @@ static bool calculate_exact_numbers(enum arithmetic operation, const struct numb
     __int128 x = number_units(a), y = number_units(b), result = 0;
     if (decimals > NUMBER_DIGITS_MAX) return false;
     if (operation != ARITHMETIC_MULTIPLY && (!scale_exact_units(a, more - a->decimals, &x) ||
-                                             !scale_exact_units(b, more - b->decimals, &y)))
-        return false;
+                                             !scale_exact_units(b, more - b->decimals, &y))) {
+        if (operation == ARITHMETIC_REMAINDER) *out = wide_remainder(a, b);
+        return operation == ARITHMETIC_REMAINDER;
+    }
     if (operation == ARITHMETIC_REMAINDER) {
         *out = make_exact_number(x % y, decimals);
         return true;
