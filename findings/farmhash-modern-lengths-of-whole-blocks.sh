@@ -3,8 +3,8 @@
 # PyPI pyfarmhash 0.5.1. Source: run on 2026-11-30; https://github.com/google/farmhash (fingerprints are the same on all platforms, forever; BigQuery's FARM_FINGERPRINT is
 # Fingerprint64).
 # Guess: one text has one fingerprint64 in all of them, or in a wrong port none of more than 64 bytes is right.
-# Behaviour: texts of 128, 192, 256 and all further multiples of 64 bytes have others in Rust and Node, those of all other lengths are equal: the last block is not mixed in from
-# where the reference starts when the length is a whole number of blocks. 64 bytes are right, and fingerprint32 always.
+# Behaviour: texts of 128, 192, 256 and all further multiples of 64 bytes have others in Rust and Node, those of all other lengths are equal: the loop over blocks of 64 bytes takes the last
+# whole block too, where the reference leaves 1 to 64 bytes. 64 bytes are right, and fingerprint32 always.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
