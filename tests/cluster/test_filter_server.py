@@ -293,6 +293,17 @@ class FilterServer(ClusterTest):
         server.until_says("has no _SUCCESS: filters may be missing")
         self.stop(server)
 
+    def test_two_filters_of_one_key(self):
+        os.mkdir(os.path.join(self.directory, "twice"))
+        for name in ("a", "b"):
+            shutil.copy(os.path.join(self.directory, "filters", "part-00000"),
+                        os.path.join(self.directory, "twice", name))
+        code, _, err = self.run_glint("filter", "serve", "twice", "--socket", self.socket)
+        self.assertEqual(code, 65, err)
+        self.assertIn("error[E0804]", err)
+        self.assertIn("cause: two filters have the key 5\n", err)
+        self.assertIn("unite builds: glint filter merge", err)
+
     def test_socket(self):
         server = self.serve()
         self.assertEqual(stat.S_IMODE(os.stat(self.socket).st_mode), 0o600)
