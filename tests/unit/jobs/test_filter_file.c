@@ -2,6 +2,7 @@
 #include "jobs/commands/filter_file.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +189,33 @@ Test(filter_file, empty_file_has_no_filters)
     write_file((const uint8_t *)"", 0);
     cr_expect_eq(walk_file(&seen), 0);
     cr_expect_eq(seen.count, 0);
+}
+
+static int opens_before_failure;
+
+static int open_until_failure(struct env *env, int dir, const char *name, enum env_open_mode mode)
+{
+    return opens_before_failure-- > 0 ? env_real()->open(env, dir, name, mode) : -EACCES;
+}
+
+/* A path is looked at by opening its file; then the file may be gone, or not be readable. */
+Test(filter_file, file_that_cannot_be_opened_later)
+{
+    struct env env = *env_real();
+    struct seen seen = {.stop_at = 0};
+    const char *const paths[] = {path};
+    int r = GLINT_OK;
+    env.open = open_until_failure;
+    write_file((const uint8_t *)"", 0);
+    for (int opens = 0; opens < 4; opens++) {
+        opens_before_failure = opens;
+        r = filter_each_mapped(&env, paths, 1, NULL, on_record, &seen, &error);
+        if (r == GLINT_OK) break;
+        cr_expect_eq(r, GLINT_E_INPUT_PERMISSION);
+        cr_expect(strstr(error.cause, "Permission denied") != NULL, "%s", error.cause);
+        error = (struct glint_error){.code = GLINT_OK};
+    }
+    cr_expect_eq(r, GLINT_OK, "%s", error.cause);
 }
 
 Test(filter_file, callback_can_end_the_iteration)
