@@ -427,11 +427,11 @@ static struct exactness exactness_of_instructions(const struct select_plan *p, c
     struct exactness stack[EXPRESSION_DEPTH_MAX], all = is_double;
     uint32_t depth = 0, argument, text_size;
     bool known = true, text = false, floats = false;
-    const char *type;
     for (uint32_t i = 0; i < size; i += EXPRESSION_HEAD_BYTES + text_size) {
         const uint8_t *head = code + i;
         memcpy(&argument, head + 2, sizeof argument);
         memcpy(&text_size, head + 6, sizeof text_size);
+        const char *type = NULL;
         if (head[0] == EXPRESSION_COLUMN) {
             type = type_of_selected_column(p, head, types, count);
             text |= type == NULL || strcmp(type, "u") == 0;
