@@ -56,7 +56,7 @@ Test(gzip, output_is_the_same_at_any_address)
         size += (size_t)snprintf(text + size, sizeof text - size, "tt%07d\t%d.%d\t%d\n",
                                  i * 97 % 30, i % 9, i * 7 % 10, i * i * 31 % 1000);
     struct buffer first = {NULL, 0, 0}, out = {NULL, 0, 0};
-    cr_assert_eq(mallopt(M_MMAP_THRESHOLD, PAGES / 2), 1);
+    mallopt(M_MMAP_THRESHOLD, PAGES / 2); /* sanitizers have no such option, and map large blocks */
     for (unsigned i = 0; i < ADDRESSES; i++) {
         struct buffer *to = i == 0 ? &first : &out;
         out.size = 0;
