@@ -16,11 +16,15 @@ static int resolve_quoted_column(struct where_columns *w, struct glint_slice nam
     const uint64_t size = sizeof mark - 1;
     uint8_t letters;
     name = fields_unquote_name(w->table->g, name);
-    uint8_t *const marked = glint_alloc(w->table->g, size + name.size);
-    if (marked == NULL) return glint_error(w->table->g)->code;
+    struct glint *const g = w->table->g;
+    uint8_t *const marked = glint_alloc(g, size + name.size);
+    if (marked == NULL) return glint_error(g)->code;
     memcpy(marked, mark, size);
     if (name.size > 0) memcpy(marked + size, name.data, name.size);
-    const struct glint_slice item = {marked, size + name.size};
+    const struct glint_slice item =
+        fields_keep_name(g, (struct glint_slice){marked, size + name.size});
+    glint_free(marked);
+    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
     return columns_resolve(w->table, w->option, "", item, out, &letters);
 }
 
