@@ -8,15 +8,15 @@
 
 /* ---- Columns */
 
-/* Resolves a quoted name, of which columns_resolve gets the marked form: paths in JSON stay in the
- * table. */
+/* Resolves a quoted name, of which columns_resolve gets the marked form, kept: the table may have a
+ * slice of it as a path in JSON. */
 static int resolve_quoted_column(struct where_columns *w, struct glint_slice name, uint32_t *out)
 {
     static const char mark[] = "name=";
     const uint64_t size = sizeof mark - 1;
     uint8_t letters;
-    name = fields_unquote_name(w->table->g, name);
     struct glint *const g = w->table->g;
+    name = fields_unquote_name(g, name);
     uint8_t *const marked = glint_alloc(g, size + name.size);
     if (marked == NULL) return glint_error(g)->code;
     memcpy(marked, mark, size);
