@@ -254,6 +254,17 @@ bool cached_rdds_is_complete(const struct cached_rdds *all, uint32_t rdd)
     return c != NULL && c->sums.blocks == c->partitions;
 }
 
+struct block_location cached_rdds_find_block(const struct cached_rdds *all, uint32_t rdd,
+                                             uint32_t partition)
+{
+    const struct cached_rdd *c = find_cached_rdd(all, rdd);
+    const struct cached_block_location *b =
+        c != NULL && partition < c->partitions ? &c->blocks[partition] : &NO_BLOCK;
+    /* On the way from memory to a file it has both. */
+    const uint64_t bytes = b->memory_bytes > 0 ? b->memory_bytes : b->disk_bytes;
+    return (struct block_location){b->executor, bytes};
+}
+
 uint32_t cached_rdds_preferred_executor(const struct cached_rdds *all, const struct glint_rdd *rdd,
                                         uint32_t partition)
 {

@@ -673,8 +673,7 @@ void driver_summarize(struct driver *d, struct glint_summary *out)
                                   .accumulators = accumulators_list(&d->accumulators)};
 }
 
-/* In one process: on a cluster a task may run where its block is not. Decided while the stages are
- * planned, when no task runs. */
+/* Decided while the stages are planned, when no task runs. */
 static bool driver_reads_blocks(struct driver *d, struct glint_rdd *rdd)
 {
     const struct action_run *a = d->action_run;
@@ -682,11 +681,16 @@ static bool driver_reads_blocks(struct driver *d, struct glint_rdd *rdd)
     assert(rdd->persist != 0);
     if (a != NULL && a->sched != NULL)
         return !a->blocks_lost && rdd->blocks_read_in == a->number + 1;
-    if (!d->transport.local || c->explain || c->stage != NULL ||
-        !cached_rdds_is_complete(&d->cached, rdd->id))
+    if (c->explain || c->stage != NULL || !cached_rdds_is_complete(&d->cached, rdd->id))
         return false;
     if (a != NULL) rdd->blocks_read_in = a->number + 1;
     return true;
+}
+
+static struct block_location driver_find_block(struct driver *d, const struct glint_rdd *rdd,
+                                               uint32_t partition)
+{
+    return cached_rdds_find_block(&d->cached, rdd->id, partition);
 }
 
 static void driver_unpersist(struct driver *d, const struct glint_rdd *rdd)
@@ -759,6 +763,7 @@ void driver_destroy(struct driver *d)
 static const struct runner driver_runner = {.run = driver_run_action,
                                             .reserve = job_outputs_reserve,
                                             .reads_blocks = driver_reads_blocks,
+                                            .find_block = driver_find_block,
                                             .unpersist = driver_unpersist,
                                             .free_rdd = driver_free_rdd,
                                             .free_broadcast = driver_free_broadcast,

@@ -135,6 +135,9 @@ void cached_rdds_update(struct cached_rdds *c, uint32_t executor,
 void cached_rdds_remove_executor(struct cached_rdds *c, uint32_t executor);
 /* Whether executors have all blocks of the RDD. */
 bool cached_rdds_is_complete(const struct cached_rdds *c, uint32_t rdd);
+/* The executor is UINT32_MAX if none has the block. */
+struct block_location cached_rdds_find_block(const struct cached_rdds *c, uint32_t rdd,
+                                             uint32_t partition);
 /* The executor that has the block of the persisted RDD nearest to `rdd` from which a task computes
  * this partition of it; UINT32_MAX: none. */
 uint32_t cached_rdds_preferred_executor(const struct cached_rdds *c, const struct glint_rdd *rdd,

@@ -9,15 +9,14 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <xxhash.h>
 
 #define BLOCK_BUCKETS 1024u
 
-/* One encoded batch (records/batch_codec.h). */
+/* A header and an encoded batch (remote_block.c). A block is its chunks, one after the other: in
+ * memory, in a file and on the way to another executor. */
 struct block_chunk {
-    uint8_t *data; /* NULL: in the block's file only */
-    uint64_t size;
-    uint64_t checksum; /* XXH3-64, once it is in the file */
+    uint8_t *data;         /* NULL: in the block's file only */
+    uint64_t offset, size; /* in the block; the header included */
 };
 
 struct cached_block {
@@ -327,10 +326,9 @@ static int create_block_file(struct block_store *s, struct cached_block *b, char
     return error_no_memory(error);
 }
 
-static int write_block_chunk(struct block_store *s, int file, struct block_chunk *c,
+static int write_block_chunk(struct block_store *s, int file, const struct block_chunk *c,
                              const char *path, struct glint_error *error)
 {
-    c->checksum = XXH3_64bits(c->data, c->size);
     const int r = env_write_all(s->env, file, c->data, c->size);
     return r == 0 ? 0 : error_set_write(error, GLINT_E_SPILL_IO, r, path, 0, c->size);
 }
@@ -432,7 +430,7 @@ static void add_block_chunk(struct block_writer *w, const struct glint_batch *ba
 {
     struct cached_block *b = w->block;
     struct glint_error error = {.code = GLINT_OK};
-    struct block_chunk c = {.size = batch_encoded_size(batch)};
+    struct block_chunk c = {.offset = b->bytes, .size = block_chunk_size(batch)};
     if (w->file < 0 && !reserve_block_memory(w, c.size)) {
         if ((b->level & GLINT_DISK) == 0 || block_writer_move_to_file(w, &error) != 0) {
             block_writer_abandon(w, &error);
@@ -446,7 +444,7 @@ static void add_block_chunk(struct block_writer *w, const struct glint_batch *ba
         block_writer_abandon(w, NULL); /* as without room */
         return;
     }
-    batch_encode(batch, c.data);
+    block_chunk_encode(batch, c.offset, c.data);
     if (w->file >= 0) {
         const int r = write_block_chunk(w->store, w->file, &c, b->path, &error);
         mem_free(c.data);
@@ -514,38 +512,40 @@ void block_writer_close(struct block_writer *w)
 
 /* ---- Reading */
 
-static int read_block_chunk(struct block_store *s, const struct cached_block *b, int file,
-                            uint64_t offset, const struct block_chunk *c, uint8_t *out,
-                            struct glint_error *error)
+/* It does not change while the caller has a reference. */
+static bool is_block_in_memory(struct block_store *s, const struct cached_block *b)
 {
-    const int64_t n = env_read_full(s->env, file, out, c->size, offset);
+    pthread_mutex_lock(&s->lock);
+    const bool in_memory = b->in_memory;
+    pthread_mutex_unlock(&s->lock);
+    return in_memory;
+}
+
+static int read_block_chunk(struct block_store *s, const struct cached_block *b, int file,
+                            const struct block_chunk *c, uint8_t *out, struct glint_error *error)
+{
+    const int64_t n = env_read_full(s->env, file, out, c->size, c->offset);
     if (n < 0) return error_set_system(error, GLINT_E_SPILL_IO, (int)n, "read", b->path);
-    if ((uint64_t)n == c->size && XXH3_64bits(out, c->size) == c->checksum) return 0;
+    if ((uint64_t)n == c->size && block_chunk_is_intact(out, c->size, c->offset)) return 0;
     return error_set(error, GLINT_E_SPILL_IO, NULL, "a cached block is damaged: %s", b->path);
 }
 
-struct block_cursor {
-    struct glint_schema schema;
-    enum flow (*push)(void *arg, const struct glint_batch *batch);
-    void *arg;
-};
-
-static enum flow push_chunk_rows(const struct block_cursor *to, struct glint_task *task,
+static enum flow push_chunk_rows(const struct block_reader *to, struct glint_task *task,
                                  const uint8_t *data, uint64_t size)
 {
     struct glint_batch batch;
-    if (batch_decode((struct glint_slice){data, size}, to->schema, &batch))
+    if (block_chunk_decode((struct glint_slice){data, size}, to->schema, &batch))
         return to->push(to->arg, &batch);
     error_set(&task->error, GLINT_E_SPILL_IO, NULL, "a cached block does not parse");
     return FLOW_FAIL;
 }
 
 static enum flow read_block_file(struct block_store *s, const struct cached_block *b,
-                                 struct glint_task *task, const struct block_cursor *to,
+                                 struct glint_task *task, const struct block_reader *to,
                                  bool *out_bad)
 {
     enum flow flow = FLOW_MORE;
-    uint64_t offset = 0, largest = 0;
+    uint64_t largest = 0;
     for (uint64_t i = 0; i < b->chunk_count; i++)
         if (b->chunks[i].size > largest) largest = b->chunks[i].size;
     uint8_t *data = mem_alloc(largest);
@@ -556,10 +556,9 @@ static enum flow read_block_file(struct block_store *s, const struct cached_bloc
         r = error_set_system(&task->error, GLINT_E_SPILL_IO, file, "open", b->path);
     }
     for (uint64_t i = 0; r == 0 && flow == FLOW_MORE && i < b->chunk_count; i++) {
-        r = read_block_chunk(s, b, file, offset, &b->chunks[i], data, &task->error);
+        r = read_block_chunk(s, b, file, &b->chunks[i], data, &task->error);
         *out_bad = r != 0;
         if (r == 0) flow = push_chunk_rows(to, task, data, b->chunks[i].size);
-        offset += b->chunks[i].size;
     }
     if (file >= 0) s->env->close(s->env, file);
     mem_free(data);
@@ -567,22 +566,92 @@ static enum flow read_block_file(struct block_store *s, const struct cached_bloc
 }
 
 enum flow cached_block_read(struct block_store *s, struct cached_block *b, struct glint_task *task,
-                            struct glint_schema schema,
-                            enum flow (*push)(void *arg, const struct glint_batch *batch),
-                            void *arg)
+                            const struct block_reader *to)
 {
-    const struct block_cursor to = {schema, push, arg};
     enum flow flow = FLOW_MORE;
     bool bad = false;
-    pthread_mutex_lock(&s->lock);
-    const bool in_memory = b->in_memory;
-    pthread_mutex_unlock(&s->lock);
-    if (!in_memory) {
-        flow = read_block_file(s, b, task, &to, &bad);
+    if (!is_block_in_memory(s, b)) {
+        flow = read_block_file(s, b, task, to, &bad);
         if (bad) block_store_remove(s, b);
         return flow;
     }
     for (uint64_t i = 0; flow == FLOW_MORE && i < b->chunk_count; i++)
-        flow = push_chunk_rows(&to, task, b->chunks[i].data, b->chunks[i].size);
+        flow = push_chunk_rows(to, task, b->chunks[i].data, b->chunks[i].size);
     return flow;
+}
+
+/* ---- Serving other executors */
+
+/* What `find_block_range` found: a copy of the bytes, since they may be of several chunks, or the
+ * block's file. */
+struct served_range {
+    struct cached_block *block; /* NULL: the bytes are a copy */
+    struct run file;
+    uint8_t bytes[];
+};
+
+/* The chunk that contains byte `offset` of the block. */
+static const struct block_chunk *find_block_chunk(const struct cached_block *b, uint64_t offset)
+{
+    uint64_t from = 0, to = b->chunk_count;
+    assert(offset < b->bytes);
+    while (to - from > 1) {
+        const uint64_t middle = from + (to - from) / 2;
+        if (b->chunks[middle].offset <= offset)
+            from = middle;
+        else
+            to = middle;
+    }
+    return &b->chunks[from];
+}
+
+/* The block has a reference and is in memory; the bytes are in it. */
+static void copy_block_range(const struct cached_block *b, uint64_t offset, uint64_t size,
+                             uint8_t *out)
+{
+    for (const struct block_chunk *c = find_block_chunk(b, offset); size > 0; c++) {
+        const uint64_t at = offset - c->offset, left = c->size - at;
+        const uint64_t n = left < size ? left : size;
+        memcpy(out, c->data + at, n);
+        out += n;
+        offset += n;
+        size -= n;
+    }
+}
+
+static void find_block_range(void *arg, const struct get_request *g, struct fetch_found *out,
+                             struct glint_error *why)
+{
+    struct block_store *s = arg;
+    struct cached_block *b =
+        g->id <= UINT32_MAX ? block_store_acquire(s, (uint32_t)g->id, g->partition) : NULL;
+    const bool found = b != NULL && g->offset <= b->bytes && g->size <= b->bytes - g->offset;
+    const bool in_memory = found && is_block_in_memory(s, b);
+    struct served_range *r = found ? mem_zalloc(sizeof *r + (in_memory ? g->size : 0)) : NULL;
+    if (r != NULL && in_memory) {
+        copy_block_range(b, g->offset, g->size, r->bytes);
+        *out = (struct fetch_found){.bytes = {r->bytes, g->size}, .is_range = true, .ref = r};
+    } else if (r != NULL) {
+        r->block = b;
+        r->file = (struct run){.source.bytes = b->bytes, .path = b->path, .env = s->env};
+        *out = (struct fetch_found){.file = &r->file, .ref = r};
+    } else if (found) {
+        error_no_memory(why);
+    } else {
+        error_set(why, GLINT_E_FETCH_FAILED, NULL, "it was removed");
+    }
+    if (b != NULL && (r == NULL || in_memory)) block_store_release(s, b);
+}
+
+static void release_block_range(void *arg, void *ref)
+{
+    struct served_range *r = ref;
+    if (r->block != NULL) block_store_release(arg, r->block);
+    mem_free(r);
+}
+
+struct fetch_source block_store_source(struct block_store *s)
+{
+    return (struct fetch_source){
+        .find = find_block_range, .release = release_block_range, .arg = s};
 }

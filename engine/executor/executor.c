@@ -221,7 +221,9 @@ static int run_stage_of_attempt(struct attempt *a, const struct stage_plan *stag
                                    .fetch = open_task_inputs,
                                    .fetch_end = close_task_inputs,
                                    .fetch_arg = a,
-                                   .blocks = a->blocks};
+                                   .blocks = a->blocks,
+                                   .fetcher = a->config->fetcher,
+                                   .self = a->config->self};
     int r = pipeline_run(a->task, &input, &run, &outcome->body);
     if (r != 0) return r;
     const struct stage_node *root = &stage->nodes[stage->node_count - 1];
@@ -784,6 +786,11 @@ uint32_t executor_unfinished_tasks(struct executor *e)
 struct store *executor_store(struct executor *e)
 {
     return e->store;
+}
+
+struct block_store *executor_blocks(struct executor *e)
+{
+    return e->blocks;
 }
 
 void executor_destroy(struct executor *e)

@@ -45,8 +45,9 @@ uint32_t executor_unfinished_tasks(struct executor *e);
 /* Finds the running task that was cancelled longest ago. Returns when that was (env->now_ns) and
  * describes it in `what`, or returns 0 if no cancelled task is running. Any thread. */
 uint64_t executor_find_stuck_task(struct executor *e, char *what, size_t capacity);
-/* The executor's store, for fetch_server.h; owned by the executor. Any thread. */
+/* What fetch_server.h serves; owned by the executor. Any thread. */
 struct store *executor_store(struct executor *e);
+struct block_store *executor_blocks(struct executor *e);
 /* Cancels running tasks, waits for them, and frees. A task that fetches needs the fetcher's loop to
  * end: if the caller runs that loop, it must send CANCEL first and call this only when
  * executor_unfinished_tasks is 0. NULL is allowed. */
@@ -73,7 +74,9 @@ void attempt_run(const struct executor_config *config, struct store *store,
 struct pipeline_input {
     const struct stage_plan *stage;
     uint32_t partition;
-    struct glint_slice splits; /* msgpack array of bins, one per source in plan order */
+    /* A msgpack array, in plan order: of each source its split, a bin; of each node whose block is
+     * read the executor that has it, and its bytes. */
+    struct glint_slice splits;
     /* Gets one partition of a shuffle's map outputs, in map order. Returns 0, or a code with the
      * task's error set. May block. */
     int (*fetch)(void *arg, struct glint_task *task, uint64_t shuffle, uint32_t partition,
@@ -85,6 +88,9 @@ struct pipeline_input {
     /* Keeps the records of persisted nodes, and has those of earlier tasks. NULL: nothing is kept.
      */
     struct block_store *blocks;
+    /* Reads blocks of other executors; this one is `self`. NULL: there are no others. */
+    const struct fetcher *fetcher;
+    uint32_t self;
 };
 
 /* Slot's thread; blocks until the partition is done. If the root is a wide node, *out_run is the

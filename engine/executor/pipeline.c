@@ -284,6 +284,17 @@ enum flow persisted_push(void *state, const struct glint_batch *batch, struct gl
     return out->flow;
 }
 
+static int set_no_split_error(struct pipeline *p)
+{
+    return error_set(&p->task->error, GLINT_E_PROTOCOL, NULL, "a task has no split");
+}
+
+static struct block_location unpack_block_location(struct pipeline *p)
+{
+    const uint32_t executor = (uint32_t)unpack_u64(&p->splits, UINT32_MAX);
+    return (struct block_location){executor, unpack_u64(&p->splits, UINT64_MAX)};
+}
+
 /* Discards the splits of what is above a node whose block is read instead. Their order does not
  * matter. */
 static int skip_parent_splits(struct pipeline *p, const struct walk_frame *top)
@@ -293,7 +304,10 @@ static int skip_parent_splits(struct pipeline *p, const struct walk_frame *top)
     while (p->depth > depth) {
         struct walk_frame f = p->frames[--p->depth];
         const struct stage_node *parents[2] = {NULL, NULL};
-        if (stage_node_reads_blocks(f.node)) continue;
+        if (stage_node_reads_blocks(f.node)) {
+            unpack_block_location(p);
+            continue;
+        }
         for (int i = 0; i < 2; i++)
             if (f.node->parents[i] != STAGE_NO_PARENT)
                 parents[i] = &p->input->stage->nodes[f.node->parents[i]];
@@ -328,8 +342,7 @@ static int skip_parent_splits(struct pipeline *p, const struct walk_frame *top)
             pipeline_frame_push(p, f.node->parents[0], f.partition, NULL);
         }
     }
-    if (!p->splits.failed) return 0;
-    return error_set(&p->task->error, GLINT_E_PROTOCOL, NULL, "a task has no split");
+    return p->splits.failed ? set_no_split_error(p) : 0;
 }
 
 static enum flow emit_persisted_batch(void *out, const struct glint_batch *batch)
@@ -338,19 +351,37 @@ static enum flow emit_persisted_batch(void *out, const struct glint_batch *batch
     return ((struct glint_emitter *)out)->flow;
 }
 
+/* Of this executor, or with NULL of the one that has it. */
 static int read_persisted_block(struct pipeline *p, struct walk_frame *f,
-                                struct cached_block *block)
+                                struct cached_block *block, struct block_location at)
 {
-    int r = skip_parent_splits(p, f);
-    struct glint_emitter *out = r == 0 ? pipeline_emitter_to(p, f->below, f->node->schema) : NULL;
+    struct glint_emitter *out = pipeline_emitter_to(p, f->below, f->node->schema);
+    const struct block_reader to = {f->node->schema, emit_persisted_batch, out};
+    const struct remote_block remote = {.fetcher = p->input->fetcher,
+                                        .executor = at.executor,
+                                        .rdd = f->node->rdd,
+                                        .partition = f->partition,
+                                        .bytes = at.bytes};
     enum flow flow = FLOW_FAIL;
     if (out != NULL)
-        flow = cached_block_read(p->input->blocks, block, p->task, f->node->schema,
-                                 emit_persisted_batch, out);
-    block_store_release(p->input->blocks, block);
+        flow = block != NULL ? cached_block_read(p->input->blocks, block, p->task, &to)
+                             : remote_block_read(&remote, p->task, &to);
     p->stopped = flow == FLOW_STOP;
     p->depth--;
     return flow == FLOW_FAIL ? pipeline_set_function_failed(p) : 0;
+}
+
+/* The block is not in this executor, and the plan has nothing to compute it from. If it is nowhere,
+ * the driver sends the rest of the plan. */
+static int read_remote_persisted_block(struct pipeline *p, struct walk_frame *f)
+{
+    const struct block_location at = unpack_block_location(p);
+    const bool elsewhere = at.executor != UINT32_MAX && at.executor != p->input->self;
+    if (p->splits.failed) return set_no_split_error(p);
+    if (elsewhere && p->input->fetcher != NULL) return read_persisted_block(p, f, NULL, at);
+    return error_set(&p->task->error, GLINT_E_SPILL_IO, NULL,
+                     "the cached block of partition %u of RDD %u is lost", f->partition,
+                     f->node->rdd);
 }
 
 /* Reads the node's block, or begins to write it. */
@@ -361,13 +392,15 @@ static int persisted_enter(struct pipeline *p, struct walk_frame *f)
     f->looked_up = true;
     struct cached_block *block =
         blocks != NULL ? block_store_acquire(blocks, f->node->rdd, f->partition) : NULL;
-    /* It was evicted, or damaged: the driver sends the rest of the plan. */
-    if (block == NULL && stage_node_reads_blocks(f->node))
-        return error_set(&p->task->error, GLINT_E_SPILL_IO, NULL,
-                         "the cached block of partition %u of RDD %u is lost", f->partition,
-                         f->node->rdd);
-    p->task->counters.values[block != NULL ? COUNT_CACHE_HITS : COUNT_CACHE_MISSES]++;
-    if (block != NULL) return read_persisted_block(p, f, block);
+    const bool hit = block != NULL || stage_node_reads_blocks(f->node);
+    p->task->counters.values[hit ? COUNT_CACHE_HITS : COUNT_CACHE_MISSES]++;
+    if (block != NULL) {
+        int r = skip_parent_splits(p, f);
+        if (r == 0) r = read_persisted_block(p, f, block, (struct block_location){.bytes = 0});
+        block_store_release(blocks, block);
+        return r;
+    }
+    if (hit) return read_remote_persisted_block(p, f);
     f->out = pipeline_emitter_to(p, f->below, f->node->schema);
     if (f->out == NULL) return p->task->error.code;
     f->writer = block_writer_open(blocks, p->task, f->node->rdd, f->partition, f->node->persist,

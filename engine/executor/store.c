@@ -491,12 +491,14 @@ static void find_broadcast_block(void *arg, const struct get_request *g, struct 
 }
 
 struct fetch_server *store_create_fetch_server(uv_loop_t *loop, struct store *store,
+                                               struct block_store *blocks,
                                                struct broadcast_client *broadcasts)
 {
     struct fetch_source sources[GET_KINDS_END] = {
         [GET_INDEX] = {.find = find_map_output_index, .release = release_index_bytes, .arg = store},
         [GET_MAP_OUTPUT] = {.find = find_map_output, .release = release_stored_bytes, .arg = store},
         [GET_RESULT] = {.find = find_stored_result, .release = release_stored_bytes, .arg = store}};
+    if (blocks != NULL) sources[GET_CACHED_BLOCK] = block_store_source(blocks);
     if (broadcasts != NULL)
         sources[GET_BROADCAST_BLOCK] = (struct fetch_source){
             .find = find_broadcast_block, .release = broadcast_client_release, .arg = broadcasts};

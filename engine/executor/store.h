@@ -84,10 +84,13 @@ void store_release_inputs(struct store *s, const struct fetch_input *inputs, uin
 /* Whether a map output or a result is left that the driver or another executor may fetch. */
 bool store_has_fetchable_data(struct store *s);
 
+struct block_store;
+
 /* Serves what is in the store (transfer/fetch_server.h): map outputs and their indexes, results of
- * tasks; and blocks of broadcasts, unless `broadcasts` is NULL. Both are borrowed until the server
- * is destroyed. Loop thread. Returns NULL when out of memory. */
+ * tasks; and, if they are not NULL, cached blocks and blocks of broadcasts. All are borrowed until
+ * the server is destroyed. Loop thread. Returns NULL when out of memory. */
 struct fetch_server *store_create_fetch_server(uv_loop_t *loop, struct store *store,
+                                               struct block_store *blocks,
                                                struct broadcast_client *broadcasts);
 
 /* ---- Cached blocks: the records of partitions of persisted RDDs (glint_persist), kept between
@@ -99,9 +102,8 @@ struct fetch_server *store_create_fetch_server(uv_loop_t *loop, struct store *st
  * an RDD that is larger than the budget would otherwise evict each block before it is read again.
  * What is not in the store is computed again. A block is constant; readers hold a reference, and it
  * is freed when it was removed and the last reference is released. Any thread; one lock, held once
- * per block and per MiB, never during I/O. */
+ * per block and per MiB, never during I/O. Other executors may read the blocks (remote_block.c). */
 
-struct block_store;
 struct cached_block;
 struct block_writer;
 
@@ -122,13 +124,43 @@ uint32_t block_store_take_changes(struct block_store *s, struct cached_block_sta
 /* Returns a reference and makes the block the most recently used one; NULL: not found. */
 struct cached_block *block_store_acquire(struct block_store *s, uint32_t rdd, uint32_t partition);
 void block_store_release(struct block_store *s, struct cached_block *b);
+
+/* Gets the batches of a block, of these columns. */
+struct block_reader {
+    struct glint_schema schema;
+    enum flow (*push)(void *arg, const struct glint_batch *batch);
+    void *arg;
+};
+
 /* Calls `push` with each batch of the block until it returns other than FLOW_MORE. Returns the
  * last flow; FLOW_FAIL with the task's error set if the block's file cannot be read, which also
  * removes the block, so that the next attempt computes it again. */
 enum flow cached_block_read(struct block_store *s, struct cached_block *b, struct glint_task *task,
-                            struct glint_schema schema,
-                            enum flow (*push)(void *arg, const struct glint_batch *batch),
-                            void *arg);
+                            const struct block_reader *to);
+
+/* A block of another executor. */
+struct remote_block {
+    const struct fetcher *fetcher;
+    uint32_t executor, rdd, partition;
+    uint64_t bytes;
+};
+
+/* As cached_block_read. If the block is gone or damaged, the error is SPILL_IO. */
+enum flow remote_block_read(const struct remote_block *b, struct glint_task *task,
+                            const struct block_reader *to);
+/* Serves GET_CACHED_BLOCK. */
+struct fetch_source block_store_source(struct block_store *s);
+
+/* A block is a number of chunks, each a header with a checksum and an encoded batch. `offset`: of
+ * the chunk in its block. */
+uint64_t block_chunk_size(const struct glint_batch *batch);
+/* Writes block_chunk_size bytes. */
+void block_chunk_encode(const struct glint_batch *batch, uint64_t offset, uint8_t *out);
+/* `size` is that of a header or more. */
+bool block_chunk_is_intact(const uint8_t *chunk, uint64_t size, uint64_t offset);
+/* Sets *out, which borrows the bytes of an intact chunk. False: it has other columns. */
+bool block_chunk_decode(struct glint_slice chunk, struct glint_schema schema,
+                        struct glint_batch *out);
 
 /* Writes one block; task's thread. `level` has bits of enum glint_level. NULL: out of memory, with
  * the task's error set. */

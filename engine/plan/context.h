@@ -174,6 +174,12 @@ struct action {
     void *arg;
 };
 
+/* A cached block, and the executor that has it; UINT32_MAX: none has. */
+struct block_location {
+    uint32_t executor;
+    uint64_t bytes;
+};
+
 /* What the plan needs of the driver, which implements it. `run` returns 0, the return value of
  * on_result, or the context's error code. The driver's thread. */
 struct driver;
@@ -186,6 +192,9 @@ struct runner {
      * in its stage is no part of their plans. The answer does not change while tasks run, unless a
      * block is lost. NULL: they never do. */
     bool (*reads_blocks)(struct driver *d, struct glint_rdd *rdd);
+    /* Where the block of a partition is, of an RDD for which reads_blocks is true. */
+    struct block_location (*find_block)(struct driver *d, const struct glint_rdd *rdd,
+                                        uint32_t partition);
     /* Removes the blocks of an RDD that is no longer persisted. */
     void (*unpersist)(struct driver *d, const struct glint_rdd *rdd);
     /* Frees what executors keep of an RDD that no other needs: its blocks and map outputs. */

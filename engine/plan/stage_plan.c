@@ -372,7 +372,14 @@ uint32_t op_find_parent_partitions(const struct op_partitions *n, uint32_t parti
 static bool visit_rdd_partition(struct partition_walk *w, struct glint_rdd *rdd, uint32_t partition,
                                 struct packer *p, uint64_t *count)
 {
-    if (rdd_reads_blocks(rdd)) return true;
+    if (rdd_reads_blocks(rdd)) {
+        const struct block_location block =
+            rdd->g->runner->find_block(rdd->g->driver, rdd, partition);
+        pack_u64(p, block.executor);
+        pack_u64(p, block.bytes);
+        *count += 2;
+        return true;
+    }
     const struct op_partitions n = {.op = rdd->op,
                                     .narrow = rdd->narrow,
                                     .own = rdd->partitions,

@@ -36,8 +36,7 @@ static void cancel_requests(struct fetch_wait *w)
     if (w->fetcher->cancel != NULL) w->fetcher->cancel(w->fetcher->arg, w->task->attempt_id);
 }
 
-/* Cancels the requests in flight and blocks until all have finished. */
-static void fetch_wait_cancel_all(struct fetch_wait *w)
+void fetch_wait_cancel_all(struct fetch_wait *w)
 {
     pthread_mutex_lock(&w->lock);
     bool some = w->in_flight > 0;

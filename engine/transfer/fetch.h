@@ -41,7 +41,7 @@ uint32_t fetch_lost_input(const struct fetch *f);
  * fetcher writes into them. NULL is fine. */
 void fetch_close(struct fetch *f);
 
-/* The requests of one task that are in flight, and waiting for them. Internal to fetch*.c.
+/* The requests of one task that are in flight, and waiting for them.
  *
  * The slot's thread submits and waits; the fetcher's loop thread calls `done` of each request.
  *
@@ -70,6 +70,8 @@ struct fetch_wait {
 };
 
 void fetch_wait_init(struct fetch_wait *w, struct glint_task *task, const struct fetcher *fetcher);
+/* Cancels the requests in flight and blocks until all have finished. */
+void fetch_wait_cancel_all(struct fetch_wait *w);
 /* Destroys the lock. No request may be in flight. */
 void fetch_wait_fini(struct fetch_wait *w);
 /* Submits a list, linked by request.next; each request must be the member of a pending_fetch. Sets

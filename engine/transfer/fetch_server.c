@@ -293,10 +293,10 @@ static enum response_state start_response(struct response *a, struct glint_error
 {
     const struct get_request *g = &a->get;
     const struct fetch_source *source = &a->to->server->sources[g->kind];
-    bool is_range = g->kind != GET_INDEX && g->kind != GET_BROADCAST_BLOCK;
     struct fetch_found found = {.file = NULL};
     source->find(source->arg, g, &found, why);
     if (why->code != GLINT_OK) return RESPONSE_FAILED;
+    bool is_range = g->kind != GET_INDEX && g->kind != GET_BROADCAST_BLOCK && !found.is_range;
     a->source = source;
     a->ref = found.ref;
     uint64_t total = found.file != NULL ? found.file->source.bytes : found.bytes.size;

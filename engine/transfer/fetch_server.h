@@ -20,6 +20,7 @@
 /* The data of which a GET requests a range, or all. */
 struct fetch_found {
     struct glint_slice bytes; /* borrowed until `release` */
+    bool is_range;            /* `bytes` are the range that was requested, not all of the data */
     const struct run *file;   /* instead of bytes: a run in a file; as long */
     void *ref;                /* for `release` */
 };

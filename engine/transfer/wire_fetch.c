@@ -60,12 +60,20 @@ static const struct payload_format range_fields = {
                FIELD_NUMBER(struct get_request, size, 0, DATA_FRAME_BYTES_MAX)},
 };
 
+static const struct payload_format cached_block_fields = {
+    .is_valid = get_range_is_valid,
+    .fields = {FIELD_NUMBER(struct get_request, partition, 0, PARTITIONS_MAX - 1),
+               FIELD_NUMBER(struct get_request, offset, 0, INT64_MAX),
+               FIELD_NUMBER(struct get_request, size, 0, FETCH_CHUNK_BYTES_MAX)},
+};
+
 static const struct payload_format *const fields_of_kind[GET_KINDS_END] = {
     [GET_INDEX] = &index_fields,
     [GET_MAP_OUTPUT] = &map_output_fields,
     [GET_BROADCAST_BLOCK] = &broadcast_block_fields,
     [GET_RESULT] = &range_fields,
     [GET_PROGRAM] = &range_fields,
+    [GET_CACHED_BLOCK] = &cached_block_fields,
 };
 
 /* A map and its attempt. */

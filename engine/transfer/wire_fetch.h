@@ -16,12 +16,13 @@ enum get_kind {
     GET_BROADCAST_BLOCK, /* block `block` of broadcast `id` (broadcast.h) */
     GET_RESULT,          /* bytes [offset, offset + size) of task result `id` */
     GET_PROGRAM,         /* bytes [offset, offset + size) of the driver's program; id is 0 */
+    GET_CACHED_BLOCK,    /* bytes [offset, offset + size) of the block of `partition` of RDD `id` */
     GET_KINDS_END
 };
 /* GET: which bytes; `kind` says which of the fields are used. */
 struct get_request {
     enum get_kind kind;
-    uint64_t id; /* of the shuffle, broadcast or task result */
+    uint64_t id; /* of the shuffle, broadcast, task result or RDD */
     uint32_t map, attempt, partition, block;
     uint64_t offset, size; /* INDEX: size is the limit for inlined bytes */
     /* INDEX: pairs of map and attempt. encode borrows it; decode allocates it, and the caller frees
@@ -93,7 +94,7 @@ struct fetch_request {
     uint32_t executor; /* its id, given by the driver, or EXECUTOR_ID_DRIVER */
     uint64_t owner;    /* for `cancel`: the attempt_id of the task; 0: of no task */
     struct get_request get;
-    uint8_t *into; /* MAP_OUTPUT, BROADCAST_BLOCK, RESULT: exactly get.size bytes. INDEX: NULL */
+    uint8_t *into; /* exactly get.size bytes. INDEX: NULL */
     /* Of INDEX and of a compressed BROADCAST_BLOCK. The submitter frees it. */
     struct buffer response;
     /* Called once, on the loop's thread; must not block. If error.code is OK, the bytes have

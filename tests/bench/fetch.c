@@ -122,7 +122,7 @@ static void serve_outputs(bool tls, int out)
     struct store *store = store_create();
     for (uint32_t m = 0; m < MAPS; m++)
         require(store_add_map_output(store, SHUFFLE, m, 0, &runs[m]) == 0, "no memory");
-    struct fetch_server *serve = store_create_fetch_server(&loop, store, NULL);
+    struct fetch_server *serve = store_create_fetch_server(&loop, store, NULL, NULL);
     struct listener *listener = listener_open(&net, "127.0.0.1", 0, on_accepted, serve, &error);
     require(listener != NULL, error.cause);
     tell_port(out, listener_port(listener));

@@ -98,5 +98,54 @@ class Persist(ClusterTest):
         self.assertGreater(counts["hits"], 0)
 
 
+class Chain(ClusterTest):
+    """Each iteration reads the blocks of the one before: its plan is as short as the first one's, on whatever executor a task runs."""
+    program = JOBS
+    iterations = 44
+
+    def run_chain(self, *options):
+        for name in self.executors:
+            os.makedirs(self.work_directory(name), exist_ok=True)
+            self.executor(name, env={"TMPDIR": self.work_directory(name)})
+        return self.submit("job", "chain", "--iterations", str(self.iterations), "--event-log", "log", "--executors", "2", *options)
+
+    def work_directory(self, name):
+        return os.path.join(self.directory, f"work-{name}")
+
+    def has_blocks(self, name):
+        return any(file.startswith("block-") for _, _, files in os.walk(self.work_directory(name)) for file in files)
+
+    def check(self, job):
+        self.assertEqual(job.wait(), 0, job.err)
+        with open(os.path.join(self.directory, "log"), encoding="utf-8") as file:
+            stages = [e for e in map(json.loads, file) if e["event"] == "stage"]
+        self.assertEqual(len(stages), self.iterations)
+        return [len(stage["operators"]) for stage in stages], {
+            name: int(count) for name, count in re.findall(r"(hits|misses): (\d+)", job.out)}
+
+    def test_plans_stay_short_and_blocks_are_read_from_other_executors(self):
+        for options in ((), ("--level", "disk")):
+            with self.subTest(options=options):
+                operators, counts = self.check(self.run_chain(*options))
+                self.assertLessEqual(max(operators), 5)
+                self.assertEqual(counts["misses"], 6 * self.iterations, "each partition is computed once")
+                for process in self.processes:
+                    if process.popen.poll() is None:
+                        self.stop(process)
+                os.unlink(os.path.join(self.directory, "log"))
+
+    def test_lost_blocks_are_computed_again(self):
+        hold = os.path.join(self.directory, "hold")
+        open(hold, "w", encoding="ascii").close()
+        job = self.run_chain("--level", "disk", "--hold", hold)
+        until(lambda: "half\n" in job.out, "half of the iterations")
+        victim = next(process for process in self.processes[:2] if self.has_blocks(process.name))
+        os.kill(victim.children()[0], signal.SIGKILL)
+        os.unlink(hold)
+        operators, counts = self.check(job)
+        self.assertLessEqual(max(operators), 5)
+        self.assertGreater(counts["misses"], 6 * self.iterations, "those of the victim are computed twice")
+
+
 if __name__ == "__main__":
     unittest.main()

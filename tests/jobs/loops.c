@@ -1,4 +1,5 @@
-/* A loop of small actions that frees what each iteration made, for tests of what stays. */
+/* Loops of small actions, for tests of what stays: one frees what each iteration made, in another
+ * each iteration reads the blocks of the one before. */
 #include "tests/jobs/jobs.h"
 
 #include <stdio.h>
@@ -76,8 +77,55 @@ static int loop_run(struct glint *g, const struct glint_job_args *args)
     return glint_error(g)->code;
 }
 
+/* Waits in the middle of the iterations while the file of --hold exists. */
+static void hold_in_the_middle(const struct glint_job_args *args, int64_t i, int64_t iterations)
+{
+    const char *wait = glint_job_option(args, "hold");
+    const struct timespec pause = {.tv_nsec = 5000000};
+    if (i + 1 != iterations / 2) return;
+    printf("half\n");
+    fflush(stdout);
+    while (wait != NULL && access(wait, F_OK) == 0) nanosleep(&pause, NULL);
+}
+
+static int add_one(struct glint_task *task, void *state, const struct glint_record *in,
+                   struct glint_emitter *out)
+{
+    (void)task;
+    (void)state;
+    glint_emit(out, &(struct glint_record){.value.i64 = in->value.i64 + 1});
+    return 0;
+}
+static const struct glint_function one_more =
+    GLINT_MAP("loops.one_more", GLINT_ELEMENTS(GLINT_I64), GLINT_ELEMENTS(GLINT_I64), add_one);
+
+/* Each iteration adds one to the persisted numbers of the one before; every fourth one reads them
+ * in one task, wherever their blocks are. */
+static int chain_run(struct glint *g, const struct glint_job_args *args)
+{
+    const int64_t iterations = glint_job_i64(g, args, "iterations", 2, 10000000);
+    const char *level = glint_job_option(args, "level");
+    struct glint_rdd *numbers = glint_range(g, 0, 100 * ROWS, 1, 6), *before = NULL;
+    for (int64_t i = 0; i < iterations && glint_error(g)->code == 0; i++) {
+        union glint_value sum = {.i64 = -1};
+        before = numbers;
+        numbers = glint_persist(glint_map(numbers, &one_more, NULL),
+                                level != NULL ? GLINT_DISK : GLINT_MEMORY);
+        glint_sum(i % 4 == 3 ? glint_coalesce(numbers, 1) : numbers, &sum);
+        const int64_t want = 100 * ROWS * (INT64_C(100) * ROWS - 1) / 2 + 100 * ROWS * (i + 1);
+        if (glint_error(g)->code == 0 && sum.i64 != want)
+            glint_abort(g, GLINT_E_BAD_VALUE, NULL, "iteration %lld has a wrong sum", (long long)i);
+        if (i > 0) glint_unpersist(before);
+        hold_in_the_middle(args, i, iterations);
+    }
+    printf("hits: %lld\nmisses: %lld\n", (long long)glint_counter_value(g, "cache hits"),
+           (long long)glint_counter_value(g, "cache misses"));
+    return glint_error(g)->code;
+}
+
 static const struct glint_job_option options[] = {
     {"iterations", "N", "1000", "how many"},
+    {"level", "LEVEL", NULL, "of what is kept: disk; else memory"},
     {"broadcast-bytes", "N", "100", "bytes of the broadcast of each"},
     {"hold", "FILE", NULL, "waits in the middle while it exists, and at the end until it exists"},
     {.name = NULL}};
@@ -86,3 +134,8 @@ const struct glint_job loop_job = {.name = "loop",
                                    .options = options,
                                    .functions = {&add},
                                    .run = loop_run};
+const struct glint_job chain_job = {.name = "chain",
+                                    .summary = "add one to persisted numbers in a loop",
+                                    .options = options,
+                                    .functions = {&one_more},
+                                    .run = chain_run};

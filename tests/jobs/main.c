@@ -7,7 +7,7 @@ static const struct glint_job *const jobs[] = {&words_job, &letters_job, &joined
                                                &talk_job,  &both_job,    &first_job,
                                                &some_job,  &null_job,    &forever_job,
                                                &kept_job,  &grouped_job, &loop_job,
-                                               &read_job,  &plan_job,
+                                               &read_job,  &plan_job,    &chain_job,
                                                NULL};
 static const struct cli_command *const commands[] = {NULL};
 

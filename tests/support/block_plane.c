@@ -93,7 +93,7 @@ static bool server_open(struct plane_server *s, struct plane *p, uint32_t number
     s->number = number;
     net_init(&s->net, p, number);
     s->store = store_create();
-    s->serve = store_create_fetch_server(&p->loop, s->store, NULL);
+    s->serve = store_create_fetch_server(&p->loop, s->store, NULL, NULL);
     if (s->store == NULL || s->serve == NULL) return false;
     s->listener = listener_open(&s->net, "127.0.0.1", 0, server_accepted, s, &error);
     if (s->listener == NULL) {

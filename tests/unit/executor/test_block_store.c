@@ -55,7 +55,8 @@ static int64_t rows_of(struct block_store *s, uint32_t rdd, uint32_t partition)
     int64_t rows = 0;
     struct cached_block *b = block_store_acquire(s, rdd, partition);
     if (b == NULL) return -1;
-    if (cached_block_read(s, b, &t.task, schema, count_rows, &rows) == FLOW_FAIL) rows = -2;
+    const struct block_reader to = {schema, count_rows, &rows};
+    if (cached_block_read(s, b, &t.task, &to) == FLOW_FAIL) rows = -2;
     block_store_release(s, b);
     return rows;
 }

@@ -222,7 +222,33 @@ static bool reads_blocks_of(struct driver *d, struct glint_rdd *rdd)
 {
     return (struct glint_rdd *)(void *)d == rdd;
 }
-static const struct runner block_runner = {.reads_blocks = reads_blocks_of};
+static struct block_location find_block_of(struct driver *d, const struct glint_rdd *rdd,
+                                           uint32_t partition)
+{
+    (void)d;
+    (void)rdd;
+    return (struct block_location){.executor = partition, .bytes = 100 + partition};
+}
+static const struct runner block_runner = {.reads_blocks = reads_blocks_of,
+                                           .find_block = find_block_of};
+
+/* A coalesced partition of a union of which the blocks of two partitions or more are read. */
+static void expect_block_splits(struct glint_rdd *rdd, uint32_t partition)
+{
+    struct buffer bytes;
+    uint32_t first, end;
+    rdd_coalesce_range(rdd->parents[0]->partitions, rdd->partitions, partition, &first, &end);
+    cr_assert_eq(rdd_encode_partition_splits(&g, rdd, partition, &bytes), 0);
+    struct unpacker u = unpack_begin(whole(&bytes));
+    cr_assert(!u.failed && end > first);
+    cr_expect_eq(u.count, 2 * (end - first));
+    for (uint32_t i = first; i < end; i++) {
+        cr_expect_eq(unpack_u64(&u, UINT32_MAX), i);
+        cr_expect_eq(unpack_u64(&u, UINT64_MAX), 100 + i);
+    }
+    cr_expect(unpack_is_complete(&u));
+    buffer_fini(&bytes);
+}
 
 Test(stage_plan, plan_ends_at_blocks)
 {
@@ -241,7 +267,7 @@ Test(stage_plan, plan_ends_at_blocks)
     cr_expect_not(stage_node_reads_blocks(&s.nodes[1]));
     there_and_back(&s);
     stage_plan_fini(&s);
-    expect_splits(p.shuffle_rdd->parents[0], 1, "");
+    expect_block_splits(p.shuffle_rdd->parents[0], 1);
 
     g.driver = (struct driver *)(void *)p.last;
     cr_assert_eq(stage_plan_create(&s, &action, NULL), 0);
