@@ -93,7 +93,7 @@ static int plan_column_batches(struct glint *g, struct input_list *list, const v
             return g->error.code;
     }
     list->accepts_columns = true;
-    if (input_list_need_columns(list, numbers, count, &g->error) != 0) return g->error.code;
+    if (input_list_set_needed_columns(list, numbers, count, &g->error) != 0) return g->error.code;
     *schema = (struct glint_schema){GLINT_NONE, GLINT_BYTES};
     pack_array(p, 1 + 3ull * count);
     pack_u64(p, wanted->rows > 0 ? wanted->rows : choose_rows_per_block(list, count));

@@ -85,7 +85,7 @@ static int plan_column_cells(struct glint *g, struct input_list *list, const voi
     for (uint32_t i = 0; i < count; i++)
         numbers[i] = i < cells->key_count ? cells->keys[i] : cells->numbers[i - cells->key_count];
     list->accepts_columns = true;
-    if (input_list_need_columns(list, numbers, count, &g->error) != 0) return g->error.code;
+    if (input_list_set_needed_columns(list, numbers, count, &g->error) != 0) return g->error.code;
     *schema = (struct glint_schema){GLINT_TEXT, GLINT_BYTES};
     pack_array(p, 2ull + count);
     pack_u64(p, cells->key_count);

@@ -51,7 +51,7 @@ static int plan_column_pairs(struct glint *g, struct input_list *list, const voi
                              numbers[i] + 1, list->schema->count);
     text_source_note_key_types(g, list, &pair->key, 1);
     list->accepts_columns = true;
-    if (input_list_need_columns(list, numbers, count, &g->error) != 0) return g->error.code;
+    if (input_list_set_needed_columns(list, numbers, count, &g->error) != 0) return g->error.code;
     *schema = (struct glint_schema){GLINT_NONE, GLINT_TEXT};
     if (pair->key != GLINT_NO_COLUMN)
         schema->key = pair->key_type == GLINT_TEXT ? GLINT_TEXT

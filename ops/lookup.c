@@ -68,7 +68,7 @@ static int lookup_on_result(void *arg, uint32_t partition, struct glint_slice re
 /* Not by a partitioner of the job, which runs on executors only. */
 static bool is_hash_partitioned(struct glint_rdd *rdd)
 {
-    const struct glint_rdd *partitioner = partitioning_find(rdd);
+    const struct glint_rdd *partitioner = partitioning_find_shuffle(rdd);
     return partitioner != NULL && partitioner->dependency.partitioner == PARTITION_HASH;
 }
 

@@ -219,7 +219,7 @@ static int reserve_window(struct msgpack_state *s, uint64_t wanted)
     assert(s->rows == 0 && wanted > rest);
     if (rest > 0) memmove(s->window, s->window + s->at, rest);
     if (wanted > s->capacity) {
-        const uint64_t capacity = mem_size_of_huge_pages(wanted);
+        const uint64_t capacity = mem_round_up_to_huge_pages(wanted);
         uint8_t *grown = mem_grow(s->window, rest, capacity);
         if (grown == NULL) return error_no_memory(&s->task->error);
         s->window = grown;

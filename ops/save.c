@@ -131,7 +131,8 @@ int save_open_file(struct save *s, const struct op_open *o, uint32_t output,
                          "the output path is too long: %s", s->dir);
     if (!buffer_reserve(&s->buffer, SAVE_BUFFER_BYTES)) return error_no_memory(&s->task->error);
     if (!create_compressor(s, compression)) return error_no_memory(&s->task->error);
-    return remote_output_is(s->dir) ? begin_part_upload(s, o, part) : create_attempt_file(s);
+    return remote_output_is_in_store(s->dir) ? begin_part_upload(s, o, part)
+                                             : create_attempt_file(s);
 }
 
 int save_open_in(struct save *s, struct glint_task *task, const char *dir, const char *name)
@@ -256,8 +257,8 @@ void save_close(void *state)
     struct save *s = state;
     char path[PATH_MAX];
     if (s->file >= 0) s->task->env->close(s->task->env, s->file);
-    if (s->dir != NULL && !remote_output_is(s->dir) && !s->finished && s->name[0] != '\0' &&
-        format_attempt_path(s, path, sizeof path))
+    if (s->dir != NULL && !remote_output_is_in_store(s->dir) && !s->finished &&
+        s->name[0] != '\0' && format_attempt_path(s, path, sizeof path))
         s->task->env->remove(s->task->env, ENV_CWD, path, false);
     remote_writer_destroy(s->remote, s->finished);
     compressor_destroy(s->compressor);

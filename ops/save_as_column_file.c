@@ -169,7 +169,7 @@ int glint_save_as_partitioned_column_files(struct glint_rdd *pairs, const char *
     if (form->format != GLINT_PARQUET && form->format != GLINT_ARROW)
         return glint_abort(pairs->g, GLINT_E_PLAN_ARGUMENT, NULL,
                            "saveAsPartitionedColumnFiles: directories are for Parquet and Arrow");
-    if (path != NULL && remote_output_is(path))
+    if (path != NULL && remote_output_is_in_store(path))
         return glint_abort(pairs->g, GLINT_E_OUTPUT_CREATE,
                            "save to a directory of a file system, and copy it",
                            "%s: directories by column are not written to stores", path);
@@ -229,7 +229,7 @@ static int unpack_output_column(struct column_save *s, struct unpacker *u, uint3
     const char *problem = arrow_type_read(name, type, change, &task->arena, schema);
     if (problem == NULL) problem = arrow_field_read(schema, &task->arena, field);
     if (problem == NULL && arrow_can_build(field)) return 0;
-    const char *as = problem != NULL ? "u" : arrow_built_format(field);
+    const char *as = problem != NULL ? "u" : arrow_format_string_to_build(field);
     problem = arrow_type_read(name, as, NULL, &task->arena, schema);
     if (problem == NULL) problem = arrow_field_read(schema, &task->arena, field);
     if (problem == NULL) return 0;

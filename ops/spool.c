@@ -55,7 +55,7 @@ int spool_rewind(struct spool *h)
     if (h->writer.task != NULL) {
         int r = run_writer_finish(&h->writer, &h->run);
         if (r < 0) return r;
-        merge_count_spill(h->task, &h->run);
+        count_spill(h->task, &h->run);
     }
     return h->run.records > 0 ? run_reader_open(&h->reader, h->task, run_slice(&h->run, 0)) : 0;
 }

@@ -80,7 +80,7 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
     if (!fed && list->cancelled >= 0 &&
         input_list_resolve(g->config.env, paths, source->binary ? INPUT_BINARY : INPUT_TEXT, list,
                            &g->error) == GLINT_E_INPUT_NOT_FOUND)
-        context_hint_saved_output(g, paths);
+        context_set_hint_of_saved_output(g, paths);
     context_check_interrupt(g);
     if (source->describe != NULL && g->error.code == GLINT_OK)
         source->describe(g, list, source->describe_arg, &p, &spec.schema);
@@ -377,7 +377,7 @@ void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32
     if (known == NULL) error_no_memory(error);
     for (uint32_t i = 0; known != NULL && i < count; i++)
         if (numbers[i] < list->schema->count) known[n++] = numbers[i];
-    if (known != NULL) input_list_need_columns(list, known, n, error);
+    if (known != NULL) input_list_set_needed_columns(list, known, n, error);
     mem_free(known);
 }
 
@@ -406,7 +406,7 @@ void glint_key_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_
     assert(!lines->counted);
     if (input_list_read_schema(lines->g->config.env, list, error) != 0) return;
     text_source_note_key_types(lines->g, list, numbers, count);
-    input_list_key_columns(list, numbers, count, error);
+    input_list_set_key_columns(list, numbers, count, error);
 }
 
 static bool set_row_types(struct input_list *list)

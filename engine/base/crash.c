@@ -201,14 +201,14 @@ static struct image map_elf_image(const Dl_info *module)
     return f;
 }
 
-static const void *elf_image_range(const struct image *f, uint64_t offset, uint64_t bytes)
+static const void *elf_image_bytes_at(const struct image *f, uint64_t offset, uint64_t bytes)
 {
     return offset <= f->size && bytes <= f->size - offset ? f->data + offset : NULL;
 }
 
 static const ElfW(Ehdr) * image_header(const struct image *f)
 {
-    const ElfW(Ehdr) *e = elf_image_range(f, 0, sizeof *e);
+    const ElfW(Ehdr) *e = elf_image_bytes_at(f, 0, sizeof *e);
     return e != NULL && memcmp(e->e_ident, ELFMAG, SELFMAG) == 0 ? e : NULL;
 }
 
@@ -216,7 +216,7 @@ static const ElfW(Ehdr) * image_header(const struct image *f)
 static const ElfW(Sym) *
     find_function(const struct image *f, const ElfW(Shdr) * table, uint64_t address)
 {
-    const ElfW(Sym) *symbols = elf_image_range(f, table->sh_offset, table->sh_size);
+    const ElfW(Sym) *symbols = elf_image_bytes_at(f, table->sh_offset, table->sh_size);
     for (uint64_t i = 0; symbols != NULL && i < table->sh_size / sizeof *symbols; i++) {
         const ElfW(Sym) *s = &symbols[i];
         if (ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_shndx != SHN_UNDEF &&
@@ -231,7 +231,8 @@ static const char *elf_find_function(const struct image *f, uint64_t address, ui
 {
     const ElfW(Ehdr) *e = image_header(f);
     const ElfW(Shdr) *sections =
-        e == NULL ? NULL : elf_image_range(f, e->e_shoff, (uint64_t)e->e_shnum * sizeof *sections);
+        e == NULL ? NULL
+                  : elf_image_bytes_at(f, e->e_shoff, (uint64_t)e->e_shnum * sizeof *sections);
     for (unsigned i = 0; sections != NULL && i < e->e_shnum; i++) {
         const ElfW(Shdr) *table = &sections[i];
         if (table->sh_type != SHT_SYMTAB || table->sh_link >= e->e_shnum) continue;
@@ -239,7 +240,7 @@ static const char *elf_find_function(const struct image *f, uint64_t address, ui
         const ElfW(Sym) *s = find_function(f, table, address);
         if (s == NULL || s->st_name >= names->sh_size) continue;
         const uint64_t size = names->sh_size - s->st_name;
-        const char *name = elf_image_range(f, names->sh_offset + s->st_name, size);
+        const char *name = elf_image_bytes_at(f, names->sh_offset + s->st_name, size);
         *out_start = s->st_value;
         if (name != NULL && memchr(name, '\0', size) != NULL) return name;
     }
@@ -372,7 +373,7 @@ static void append_newline(struct crash_text *t)
 }
 
 /* One line per frame. Returns the number of bytes. */
-static size_t add_backtrace(char *out, size_t capacity)
+static size_t format_backtrace(char *out, size_t capacity)
 {
     void *frames[FRAMES_MAX];
     const int count = atomic_load(&loaded) ? backtrace(frames, FRAMES_MAX) : 0;
@@ -390,7 +391,7 @@ static size_t add_backtrace(char *out, size_t capacity)
 
 static void write_to_stderr(const char *text, size_t size)
 {
-    const char *start = log_line_start();
+    const char *start = log_line_prefix();
     ssize_t written = write(STDERR_FILENO, start, strlen(start));
     (void)written;
     while (size > 0) {
@@ -425,8 +426,8 @@ static void on_crash_signal(int number, siginfo_t *info, void *context)
     describe_crash(number, info, &line);
     append_newline(&line);
     memcpy(report, line.text, line.size);
-    report_sink(report, line.size + add_backtrace(report + line.size, BACKTRACE_MAX));
-    child_groups_kill_all();
+    report_sink(report, line.size + format_backtrace(report + line.size, BACKTRACE_MAX));
+    child_process_groups_kill_all();
     exit_dirs_remove_all();
     raise_default_signal(number);
 }
@@ -434,7 +435,7 @@ static void on_crash_signal(int number, siginfo_t *info, void *context)
 /* ---- Setup */
 
 /* Loads libgcc, which takes about 0.1 ms: only when a job runs. */
-static void load_backtrace(void)
+static void preload_backtrace_library(void)
 {
     void *frame;
     backtrace(&frame, 1);
@@ -475,7 +476,7 @@ void crash_handler_enter_thread(void (*describe_thread)(void *arg, struct crash_
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     assert(self.stack == NULL);
-    if (job != NULL) pthread_once(&once, load_backtrace);
+    if (job != NULL) pthread_once(&once, preload_backtrace_library);
     self.describe_crash = describe_thread;
     self.arg = arg;
     install_signal_stack();

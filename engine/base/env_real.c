@@ -85,7 +85,7 @@ static int env_reap(struct env *env, int pid)
     pid_t found;
     assert(pid > 1);
     kill(-pid, SIGKILL); /* not reaped: the number is still that of its group */
-    child_groups_remove(pid);
+    child_process_groups_remove(pid);
     do found = waitpid(pid, &status, 0);
     while (found < 0 && errno == EINTR);
     return found == pid ? status : -errno;

@@ -76,7 +76,7 @@ static int follow_link(struct path_walk *w, const char *name)
     return 0;
 }
 
-static int walk_to_file(struct path_walk *w)
+static int open_following_checked_links(struct path_walk *w)
 {
     char name[NAME_MAX + 1];
     bool last;
@@ -103,7 +103,7 @@ static int open_checking_links(struct env *env, const char *path, enum glint_cod
     struct path_walk w = {.env = env, .dir = ENV_CWD, .path = path, .code = code, .error = error};
     if (path[0] == '\0') return -ENOENT;
     if (!text_format(w.rest, sizeof w.rest, "%s", path)) return -ENAMETOOLONG;
-    int file = walk_to_file(&w);
+    int file = open_following_checked_links(&w);
     path_walk_enter_directory(&w, -1);
     return file;
 }

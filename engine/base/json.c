@@ -22,7 +22,7 @@ void json_end(struct json *j, char bracket)
     j->after_value = true;
 }
 
-static void append_json_unit(struct json *j, uint32_t code)
+static void append_json_u_escape(struct json *j, uint32_t code)
 {
     char text[8];
     const bool fits = text_format(text, sizeof text, "\\u%04x", code);
@@ -42,7 +42,7 @@ static void append_json_escaped(struct json *j, uint32_t code)
         append_json_bytes(j, text, 2);
         return;
     }
-    append_json_unit(j, code); /* all control characters are below U+10000 */
+    append_json_u_escape(j, code); /* all control characters are below U+10000 */
 }
 
 /* Invalid bytes become U+FFFD, one per byte, so that the output is always valid JSON; if `exact`,
@@ -55,7 +55,7 @@ static void append_json_quoted(struct json *j, const void *data, uint64_t size, 
         unsigned n = utf8_size(p + i, size - i);
         uint32_t code = utf8_code(p + i, n);
         if (n == 0 && exact)
-            append_json_unit(j, 0xdc00 + p[i]);
+            append_json_u_escape(j, 0xdc00 + p[i]);
         else if (n == 0)
             append_json_bytes(j, "\xef\xbf\xbd", 3);
         else if (code == '"' || code == '\\' || utf8_is_control(code))

@@ -65,7 +65,7 @@ static bool is_locked_by_other_node(struct env *env, int file, const struct env_
 
 /* ---- Creating */
 
-static int reject_any_entry(void *arg, const char *name)
+static int fail_if_any_entry(void *arg, const char *name)
 {
     (void)arg;
     (void)name;
@@ -81,7 +81,7 @@ static int open_new_dir(struct env *env, const char *path)
     if (dir < 0) return dir;
     int r = env->stat_open(env, dir, &stat);
     if (r == 0 && !stat.mine) r = -EPERM;
-    if (r == 0) r = env->list(env, dir, reject_any_entry, NULL);
+    if (r == 0) r = env->list(env, dir, fail_if_any_entry, NULL);
     if (r == 0) return dir;
     env->close(env, dir);
     return r;
@@ -104,7 +104,7 @@ static int lock_new_dir(struct env *env, struct locked_dir *lock)
 
 /* Changes the digits at the end: a cleanup may still be removing the directory with the old
  * name. */
-static void change_dir_name_digits(char *path)
+static void pick_another_dir_name(char *path)
 {
     size_t size = strlen(path);
     assert(size > NAME_DIGITS);
@@ -118,7 +118,7 @@ int locked_dir_create(struct env *env, char *path, bool only_owner, struct locke
     int r = -ESTALE;
     *out = LOCKED_DIR_NONE;
     for (int i = 0; i < MAKE_TRIES && (r == -ESTALE || r == -ENOENT || r == -EWOULDBLOCK); i++) {
-        if (i > 0) change_dir_name_digits(path);
+        if (i > 0) pick_another_dir_name(path);
         r = env->make_dir(env, ENV_CWD, path, only_owner);
         if (r != 0) return r;
         r = out->dir = open_new_dir(env, path);

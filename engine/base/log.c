@@ -75,7 +75,7 @@ static void format_text_line(const struct log_record *l, const char *executor, c
                              struct log_line_buffer *out)
 {
     const struct log_ids *ids = l->ids;
-    append_to_log_line(out, "%s", log_line_start());
+    append_to_log_line(out, "%s", log_line_prefix());
     char *line = out->text + out->size; /* the line start is not text */
     append_to_log_line(out, "%s %s", when, levels[l->level]);
     if (executor[0] != '\0') append_to_log_line(out, " executor=%s", executor);
@@ -214,12 +214,12 @@ void log_limit_bytes(uint64_t bytes)
     pthread_mutex_unlock(&logger.lock);
 }
 
-void log_set_line_start(const char *text)
+void log_set_line_prefix(const char *text)
 {
     atomic_store(&line_start, text);
 }
 
-const char *log_line_start(void)
+const char *log_line_prefix(void)
 {
     const char *text = atomic_load(&line_start);
     return text != NULL ? text : "";

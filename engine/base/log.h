@@ -37,9 +37,9 @@ void log_line(enum log_level level, const struct log_ids *ids, const char *forma
     __attribute__((format(printf, 3, 4)));
 /* Text before each line, and before a crash report: clears what is drawn on a terminal. A string
  * constant; NULL: none. Any thread. */
-void log_set_line_start(const char *text);
+void log_set_line_prefix(const char *text);
 /* Async-signal-safe; never NULL. */
-const char *log_line_start(void);
+const char *log_line_prefix(void);
 /* Writes the pending counts of suppressed lines. Call it at the end of the process. */
 void log_flush_repeats(void);
 /* Writes an error's code, cause, effect and hint as one line. */

@@ -84,7 +84,7 @@ static void *mem_cache_take_smaller(uint64_t size, uint64_t *out_size)
 }
 
 /* A new block of `size` bytes is in use, for which kept ones may be freed. */
-static void mem_cache_add(uint64_t size)
+static void mem_cache_count_in_use(uint64_t size)
 {
     pthread_mutex_lock(&lock);
     bytes_in_use += size;
@@ -94,7 +94,7 @@ static void mem_cache_add(uint64_t size)
 
 /* A block of `size` bytes is no longer in use. With `keep` it is kept, for which older ones may be
  * freed. Returns false if it is not, or is too large for the limit: the caller still owns it. */
-static bool mem_cache_give(void *block, uint64_t size, bool keep)
+static bool mem_cache_give_back(void *block, uint64_t size, bool keep)
 {
     pthread_mutex_lock(&lock);
     assert(bytes_in_use >= size);
@@ -119,7 +119,7 @@ static bool mem_cache_clear(void)
     return any;
 }
 
-void mem_keep_large_blocks(int64_t more_bytes)
+void mem_cache_raise_limit(int64_t more_bytes)
 {
     pthread_mutex_lock(&lock);
     assert(more_bytes >= 0 || bytes_limit >= (uint64_t)-more_bytes);
@@ -137,7 +137,7 @@ static atomic_int_fast64_t live_blocks;
 static atomic_int_fast64_t fail_countdown; /* 0: off */
 static atomic_bool fail_stays;
 
-static bool is_allocation_to_fail(void)
+static bool should_allocation_fail(void)
 {
     if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) <= 0) return false;
     int64_t left = atomic_fetch_sub(&fail_countdown, 1);
@@ -170,13 +170,13 @@ void mem_set_malloc_thresholds(void)
 /* A large block is freshly mapped each time; huge pages cost one fault per 2 MiB instead of 4 KiB.
  * Only advice: failure is ignored. Not used for all blocks: broadcasts, whose blocks arrive in any
  * order in eight processes at once, took 20 % longer. */
-static void use_huge_pages(uint8_t *block, uint64_t size)
+static void advise_huge_pages(uint8_t *block, uint64_t size)
 {
     assert(size >= LARGE_BLOCK_BYTES && (uintptr_t)block % HUGE_PAGE_BYTES == 0);
     madvise(block, size & ~(HUGE_PAGE_BYTES - 1), MADV_HUGEPAGE);
 }
 
-uint64_t mem_size_of_huge_pages(uint64_t size)
+uint64_t mem_round_up_to_huge_pages(uint64_t size)
 {
     if (size < HUGE_PAGE_BYTES || size > BLOCK_BYTES_MAX) return size;
     const uint64_t whole = (size + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
@@ -185,7 +185,7 @@ uint64_t mem_size_of_huge_pages(uint64_t size)
 
 /* Returns the size to allocate for `size` bytes. Large sizes are rounded to an eighth of a power of
  * two, so that the blocks of similar tasks can be reused; pages that are not used cost nothing. */
-static uint64_t block_size(uint64_t size)
+static uint64_t rounded_allocation_size(uint64_t size)
 {
     const uint64_t whole = (size + READ_SLACK + 63) & ~(uint64_t)63;
     if (whole < LARGE_BLOCK_BYTES) return whole;
@@ -236,22 +236,22 @@ static void *allocate_fresh_block(uint64_t whole)
         return NULL;
     if (!is_large_allocation(block)) return block;
     move_kept_pages(block, whole);
-    mem_cache_add(malloc_usable_size(block));
+    mem_cache_count_in_use(malloc_usable_size(block));
     return block;
 }
 
 /* SIMD loads may read the slack: zeros keep results deterministic and sanitizers quiet. */
 static void zero_block_slack(uint8_t *block, uint64_t size)
 {
-    const uint64_t slack = block_size(size) - size;
+    const uint64_t slack = rounded_allocation_size(size) - size;
     memset(block + size, 0, slack < 64 + READ_SLACK ? slack : READ_SLACK);
 }
 
 /* `out_kept`: the block was in use before, so it has its pages. */
 static void *find_large_allocation(uint64_t size, bool *out_kept)
 {
-    if (size > BLOCK_BYTES_MAX || is_allocation_to_fail()) return NULL;
-    const uint64_t whole = block_size(size);
+    if (size > BLOCK_BYTES_MAX || should_allocation_fail()) return NULL;
+    const uint64_t whole = rounded_allocation_size(size);
     uint8_t *block = whole >= LARGE_BLOCK_BYTES ? mem_cache_take(whole) : NULL;
     *out_kept = block != NULL;
     if (block == NULL) block = allocate_fresh_block(whole);
@@ -271,7 +271,7 @@ void *mem_alloc_small(uint64_t size)
 {
     assert(size > 0);
     if (size >= LARGE_BLOCK_BYTES) return mem_alloc(size);
-    void *block = is_allocation_to_fail() ? NULL : malloc(size);
+    void *block = should_allocation_fail() ? NULL : malloc(size);
     if (block != NULL) atomic_fetch_add_explicit(&live_blocks, 1, memory_order_relaxed);
     return block;
 }
@@ -280,7 +280,7 @@ void *mem_zalloc(uint64_t size)
 {
     void *block = mem_alloc(size);
     if (block == NULL) return NULL;
-    if (size >= LARGE_BLOCK_BYTES) use_huge_pages(block, size);
+    if (size >= LARGE_BLOCK_BYTES) advise_huge_pages(block, size);
     memset(block, 0, size);
     return block;
 }
@@ -298,7 +298,7 @@ static void cache_or_free_block(void *block, bool keep)
     if (block == NULL) return;
     int64_t before = atomic_fetch_sub_explicit(&live_blocks, 1, memory_order_relaxed);
     assert(before > 0);
-    if (!is_large_allocation(block) || !mem_cache_give(block, malloc_usable_size(block), keep))
+    if (!is_large_allocation(block) || !mem_cache_give_back(block, malloc_usable_size(block), keep))
         free(block);
 }
 
@@ -316,7 +316,7 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size)
     bool kept;
     uint8_t *grown = find_large_allocation(size, &kept);
     if (grown == NULL) return NULL;
-    if (size >= LARGE_BLOCK_BYTES) use_huge_pages(grown, size);
+    if (size >= LARGE_BLOCK_BYTES) advise_huge_pages(grown, size);
     const uint64_t used = old_size < size ? old_size : size;
     bool moved = false;
     if (block != NULL && is_large_allocation(block) && is_large_allocation(grown) && !kept)
@@ -341,7 +341,7 @@ static void create_thread_block_key(void)
     (void)r;
 }
 
-void *mem_thread_block(uint64_t size)
+void *mem_block_of_thread(uint64_t size)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, create_thread_block_key);

@@ -24,20 +24,20 @@ void *mem_zalloc_or_fail(uint64_t size, struct glint_error *error);
 void *mem_grow(void *block, uint64_t old_size, uint64_t size);
 /* The size with which mem_grow uses huge pages for all of `size` bytes, from 2 MiB on. Pages that
  * are not used cost nothing. */
-uint64_t mem_size_of_huge_pages(uint64_t size);
+uint64_t mem_round_up_to_huge_pages(uint64_t size);
 /* NULL is allowed, here and below. */
 void mem_free(void *block);
 char *mem_strdup(const char *text);
 /* Returns a block of this thread, the same at each call, freed when the thread ends; `size` is the
  * same for all. It is no live block and does not fail in tests. NULL when out of memory. */
-void *mem_thread_block(uint64_t size);
+void *mem_block_of_thread(uint64_t size);
 /* Makes malloc keep freed memory for the next task instead of returning it to the kernel, which
  * would have to zero it again. Call it once, at the start of main. */
 void mem_set_malloc_thresholds(void);
 /* Adds to the limit, at first 0, up to which freed large blocks are kept for the next allocations:
  * of the bytes of those and of the large blocks in use. A negative number takes back. The kernel
  * clears the pages of new blocks, which costs more than filling them. Any thread. */
-void mem_keep_large_blocks(int64_t more_bytes);
+void mem_cache_raise_limit(int64_t more_bytes);
 /* Returns the number of allocated blocks: for tests that look for leaks. */
 int64_t mem_live_blocks(void);
 /* Makes the n-th allocation from now on fail (1: the next), or that and all later ones. 0: off.

@@ -18,7 +18,7 @@ static uint64_t find_name_slot(const struct name_table *t, const char *name)
     return at;
 }
 
-static void fill_slot(struct name_table *t, uint32_t number)
+static void fill_name_slot(struct name_table *t, uint32_t number)
 {
     assert(number < t->count);
     const uint64_t at = find_name_slot(t, t->names[number]);
@@ -33,7 +33,7 @@ static bool grow_name_slots(struct name_table *t)
     mem_free(t->slots);
     t->slots = slots;
     t->slot_count = count;
-    for (uint32_t i = 0; i < t->count; i++) fill_slot(t, i);
+    for (uint32_t i = 0; i < t->count; i++) fill_name_slot(t, i);
     return true;
 }
 
@@ -48,7 +48,7 @@ bool name_table_add(struct name_table *t, const char *name)
         (2 * ((uint64_t)t->count + 1) >= t->slot_count && !grow_name_slots(t)))
         return false;
     t->names[t->count++] = name;
-    fill_slot(t, t->count - 1);
+    fill_name_slot(t, t->count - 1);
     return true;
 }
 

@@ -27,7 +27,7 @@
 
 static atomic_int groups[GROUPS_MAX]; /* 0: free */
 
-void child_groups_add(int group)
+void child_process_groups_add(int group)
 {
     assert(group > 1);
     for (int i = 0; i < GROUPS_MAX; i++) {
@@ -36,7 +36,7 @@ void child_groups_add(int group)
     }
 }
 
-void child_groups_remove(int group)
+void child_process_groups_remove(int group)
 {
     for (int i = 0; i < GROUPS_MAX; i++) {
         int found = group;
@@ -44,7 +44,7 @@ void child_groups_remove(int group)
     }
 }
 
-void child_groups_kill_all(void)
+void child_process_groups_kill_all(void)
 {
     for (int i = 0; i < GROUPS_MAX; i++) {
         const int group = atomic_load(&groups[i]);
@@ -99,7 +99,8 @@ static void exec_program(const struct spawn_program *p, pid_t parent)
         if (syscall(SYS_close_range, p->file_count, ~0u, CLOSE_RANGE_CLOEXEC) != 0) return;
         if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
         if (getppid() != parent) _exit(1); /* it ended before the call above */
-        child_groups_add(getpid()); /* here, since it may start others before vfork returns */
+        child_process_groups_add(
+            getpid()); /* here, since it may start others before vfork returns */
         /* Not the policy of a slot (thread_set_batch_policy): both wait for each other often. */
         sched_setscheduler(0, SCHED_OTHER, &(const struct sched_param){0});
     }
@@ -141,7 +142,7 @@ int spawn_process(const struct spawn_program *p, int *out_exited)
     if (r == 0 && *out_exited >= 0) return pid;
     if (r == 0) r = -errno;
     /* Without a pidfd its exit cannot be watched: the caller sees a failed start. */
-    if (pid > 0) child_groups_remove(pid);
+    if (pid > 0) child_process_groups_remove(pid);
     if (pid > 0) kill_and_reap(pid);
     return r;
 }

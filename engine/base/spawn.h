@@ -60,10 +60,10 @@ bool spawn_close(struct spawn *s, void (*closed)(void *arg));
  * them: the kernel kills only the leaders, which are its children (PR_SET_PDEATHSIG). */
 
 /* Without a free slot it is not registered. */
-void child_groups_add(int group);
+void child_process_groups_add(int group);
 /* Call it before the leader is reaped: until then the number is still that of the group. */
-void child_groups_remove(int group);
+void child_process_groups_remove(int group);
 /* Kills what is left of all groups. Async-signal-safe. */
-void child_groups_kill_all(void);
+void child_process_groups_kill_all(void);
 
 #endif

@@ -232,7 +232,7 @@ size_t text_format_f32(char *out, float value)
 }
 
 /* Whether `read` is nearer to the half `value`, which is above 0, than to the next ones. */
-static bool is_nearest_half(double read, double value)
+static bool is_closest_half_float(double read, double value)
 {
     const int exponent = ilogb(value) < -14 ? -14 : ilogb(value);
     const bool close_below = exponent > -14 && value == ldexp(1, exponent);
@@ -250,7 +250,7 @@ size_t text_format_f16(char *out, double value)
         size = number_rounded_f64(text, fabs(value), digits);
         const bool parsed = number_parse_f64(text, size, &read);
         assert(parsed && digits <= 8);
-        nearest = is_nearest_half(read, fabs(value));
+        nearest = is_closest_half_float(read, fabs(value));
     }
     return format_number_in_style(out, value, text, size, &python);
 }

@@ -95,7 +95,7 @@ static void destroy_parent(struct worker_parent *p)
     /* The kernel kills its workers; here, too, since they may have started others. */
     for (uint32_t i = 0; i < p->count; i++) {
         kill(-p->workers[i], SIGKILL);
-        child_groups_remove(p->workers[i]);
+        child_process_groups_remove(p->workers[i]);
     }
     if (p->pid > 0) env_real()->reap(env_real(), p->pid);
     if (p->exited >= 0) close(p->exited);
@@ -168,7 +168,7 @@ static int reap_worker(struct worker_parents *w, struct worker_parent *p, uint32
     const int pid = p->workers[at];
     assert(at < p->count);
     kill(-pid, SIGKILL); /* not reaped: the number is still that of its group */
-    child_groups_remove(pid);
+    child_process_groups_remove(pid);
     p->workers[at] = p->workers[--p->count];
     put_le32(request + 1, (uint32_t)pid);
     if (send_request(p, request, sizeof request, NULL) &&
@@ -226,7 +226,7 @@ static int fork_worker(struct worker_parents *w, struct worker_parent *p,
         return -EPIPE;
     }
     if (pid == 0) return -EPROTO;
-    child_groups_add(pid);
+    child_process_groups_add(pid);
     p->workers[p->count++] = pid;
     out->pid = pid;
     out->exited = (int)syscall(SYS_pidfd_open, pid, 0); /* has close-on-exec */

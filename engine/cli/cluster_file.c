@@ -123,7 +123,7 @@ static const struct cluster_origin *cluster_key_origin(struct cluster_file *f, u
                                                        const char *name)
 {
     const struct cluster_section s = cluster_file_section(f, n);
-    const struct config_key *key = key_find(s.keys, s.count, name);
+    const struct config_key *key = config_key_find(s.keys, s.count, name);
     assert(key != NULL);
     return &s.origins[key - s.keys];
 }
@@ -184,14 +184,14 @@ static void format_origin_name(const struct config_key *key, enum origin_from fr
                                size_t capacity)
 {
     if (from == FROM_ENVIRONMENT)
-        key_env_name(key, out, capacity);
+        config_key_format_env_name(key, out, capacity);
     else
         text_format(out, capacity, "%s%s", from == FROM_OPTION ? "--" : "",
                     from == FROM_OPTION ? key->option : key->name);
 }
 
-void cluster_origin_text(const struct cluster_file *file, const struct config_key *key,
-                         const struct cluster_origin *origin, char *out, size_t capacity)
+void cluster_key_origin_format(const struct cluster_file *file, const struct config_key *key,
+                               const struct cluster_origin *origin, char *out, size_t capacity)
 {
     static const char *const names[] = {
         [FROM_DEFAULT] = "default", [FROM_ENVIRONMENT] = "environment ", [FROM_OPTION] = "option "};
@@ -295,7 +295,7 @@ static bool check_executor_section(const struct cluster_file_reader *r, uint32_t
 
 /* ssh joins its arguments with spaces and passes them to a remote shell, which would interpret
  * special characters in the path. Ids and hosts cannot contain any (config_keys.c). */
-static bool check_launch_path(const struct cluster_file_reader *r)
+static bool check_config_path_for_ssh_launch(const struct cluster_file_reader *r)
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./-";
     const struct cluster *c = &r->file->cluster;
@@ -324,8 +324,9 @@ static bool check_secret_or_plaintext(const struct cluster_file_reader *r)
     char from[2][PATH_MAX + 32];
     if (r->file->cluster.secret_file == NULL || !r->file->cluster.insecure_plaintext) return true;
     for (int i = 0; i < 2; i++)
-        cluster_origin_text(r->file, key_find(cluster_keys, CLUSTER_KEYS, names[i]),
-                            cluster_key_origin(r->file, 0, names[i]), from[i], sizeof from[i]);
+        cluster_key_origin_format(r->file, config_key_find(cluster_keys, CLUSTER_KEYS, names[i]),
+                                  cluster_key_origin(r->file, 0, names[i]), from[i],
+                                  sizeof from[i]);
     return config_fail_at(
         r, place_of_first_set_key(r, "insecure_plaintext", "secret_file"),
         "remove insecure_plaintext to use the secret, or secret_file to run without TLS",
@@ -377,7 +378,7 @@ static bool check_key_relations(const struct cluster_file_reader *r, bool listen
                               "XDG_STATE_HOME nor HOME is set");
     for (uint32_t n = 1; n <= c->executor_count; n++)
         if (!check_executor_section(r, n)) return false;
-    return check_launch_path(r);
+    return check_config_path_for_ssh_launch(r);
 }
 
 static const char missing_hint[] =
@@ -401,7 +402,7 @@ static bool set_path_directories(struct cluster_file_reader *r, const char *name
     memset(r->variables, 0, (CLUSTER_KEYS + 1) * sizeof *r->variables);
     f->cluster.launch_variables = r->variables;
     if (name == NULL) return true;
-    const char *path = key_absolute_path(&f->memory, r->cwd, name);
+    const char *path = config_key_absolute_path(&f->memory, r->cwd, name);
     if (path == NULL) return set_reader_no_memory_error(r);
     r->dir = arena_format(&f->memory, "%.*s", (int)(strrchr(path, '/') - path), path);
     if (r->dir == NULL) return set_reader_no_memory_error(r);
@@ -417,7 +418,7 @@ static bool set_key_from_toml(struct cluster_file_reader *r, const struct cluste
                               enum origin_from from)
 {
     const char *dir = from == FROM_FILE ? r->dir : r->cwd;
-    switch (key_set(key, value, dir, &r->file->memory, s->target)) {
+    switch (config_key_set(key, value, dir, &r->file->memory, s->target)) {
     case KEY_SET: s->origins[key - s->keys] = (struct cluster_origin){from, value->at}; return true;
     case KEY_NO_MEMORY: return set_reader_no_memory_error(r);
     case KEY_INVALID: break;
@@ -425,7 +426,7 @@ static bool set_key_from_toml(struct cluster_file_reader *r, const struct cluste
     char cause[CAUSE_MAX], expected[256], name[64];
     const char *quote = value->kind == TOML_TEXT ? "\"" : "";
     assert(from != FROM_DEFAULT);
-    key_expected(key, expected, sizeof expected);
+    config_key_format_expected(key, expected, sizeof expected);
     format_origin_name(key, from, name, sizeof name);
     text_format(cause, sizeof cause, "%s is %s%.64s%s; it must be %s", name, quote, value->text,
                 quote, expected);
@@ -441,7 +442,7 @@ static bool set_key_from_text(struct cluster_file_reader *r, const struct cluste
 {
     struct toml_value value;
     if (text == NULL) return true;
-    if (!key_value_from_text(key, text, &r->file->memory, &value))
+    if (!config_key_value_from_text(key, text, &r->file->memory, &value))
         return set_reader_no_memory_error(r);
     if (from == FROM_DEFAULT) value.at = s->origins[key - s->keys].at;
     return set_key_from_toml(r, s, key, &value, from);
@@ -453,7 +454,7 @@ static bool set_key_overrides(struct cluster_file_reader *r, const struct cluste
 {
     char name[64];
     if (key->option == NULL) return true;
-    key_env_name(key, name, sizeof name);
+    config_key_format_env_name(key, name, sizeof name);
     const char *variable = getenv(name);
     const char *option = line != NULL ? cli_line_option(line, key->option) : NULL;
     if (variable != NULL && variable[0] == '\0') variable = NULL;
@@ -483,9 +484,9 @@ static bool set_unknown_key_error(struct cluster_file_reader *r, const struct cl
     for (uint32_t i = 0; i < s->count; i++) suggest_add_candidate(&suggest, s->keys[i].name);
     if (!in_executor) suggest_add_candidate(&suggest, "executor");
     /* A known key in the wrong table is the most frequent mistake in TOML: say where it belongs. */
-    if (key_find(cluster_keys, CLUSTER_KEYS, value->key) != NULL)
+    if (config_key_find(cluster_keys, CLUSTER_KEYS, value->key) != NULL)
         text_format(hint, sizeof hint, "put %s before the first [[executor]]", value->key);
-    else if (key_find(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key) != NULL)
+    else if (config_key_find(cluster_executor_keys, CLUSTER_EXECUTOR_KEYS, value->key) != NULL)
         text_format(hint, sizeof hint, "put %s into an [[executor]]", value->key);
     else if (suggest.name != NULL)
         text_format(hint, sizeof hint, "did you mean %s?  all keys: docs/cluster.md", suggest.name);
@@ -502,7 +503,8 @@ static bool read_cluster_section(struct cluster_file_reader *r, uint32_t n,
     const struct cluster_section s = cluster_file_section(r->file, n);
     for (uint32_t i = 0; i < table->count; i++) {
         const char *name = table->items[i].key;
-        if (key_find(s.keys, s.count, name) == NULL && (n > 0 || strcmp(name, "executor") != 0))
+        if (config_key_find(s.keys, s.count, name) == NULL &&
+            (n > 0 || strcmp(name, "executor") != 0))
             return set_unknown_key_error(r, &s, &table->items[i]);
     }
     for (uint32_t i = 0; i < s.count; i++) {

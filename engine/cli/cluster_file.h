@@ -62,36 +62,37 @@ extern const struct config_key cluster_executor_keys[CLUSTER_EXECUTOR_KEYS]; /* 
 extern const struct config_key job_keys[JOB_KEYS];                           /* struct settings */
 
 /* Returns NULL if there is no such key. */
-const struct config_key *key_find(const struct config_key *keys, uint32_t count, const char *name);
+const struct config_key *config_key_find(const struct config_key *keys, uint32_t count,
+                                         const char *name);
 /* Returns the kind's name for people: "path", "number", "time". */
-const char *key_kind_name(enum key_kind kind);
+const char *config_key_kind_name(enum key_kind kind);
 /* Describes the accepted values: "a time from 10ms to 1h, as in \"5s\" or \"200ms\"". */
-void key_expected(const struct config_key *key, char *out, size_t capacity);
+void config_key_format_expected(const struct config_key *key, char *out, size_t capacity);
 /* Describes the range: "10ms to 1h"; empty if the key has none. */
-void key_range(const struct config_key *key, char *out, size_t capacity);
+void format_config_key_range(const struct config_key *key, char *out, size_t capacity);
 /* Writes the environment variable's name: GLINT_HEARTBEAT. */
-void key_env_name(const struct config_key *key, char *out, size_t capacity);
+void config_key_format_env_name(const struct config_key *key, char *out, size_t capacity);
 
 enum key_set_result { KEY_SET, KEY_INVALID, KEY_NO_MEMORY };
 /* Sets the key's field in `target`. Relative paths are relative to `dir`. Writes nothing unless it
  * returns KEY_SET. */
-enum key_set_result key_set(const struct config_key *key, const struct toml_value *value,
-                            const char *dir, struct arena *memory, void *target);
+enum key_set_result config_key_set(const struct config_key *key, const struct toml_value *value,
+                                   const char *dir, struct arena *memory, void *target);
 /* Converts text that is not TOML (an option, an environment variable, a default) to a value. Text
- * that is not a list becomes a value that key_set rejects for a list. Returns false when out of
- * memory. */
-bool key_value_from_text(const struct config_key *key, const char *text, struct arena *memory,
-                         struct toml_value *out);
+ * that is not a list becomes a value that config_key_set rejects for a list. Returns false when out
+ * of memory. */
+bool config_key_value_from_text(const struct config_key *key, const char *text,
+                                struct arena *memory, struct toml_value *out);
 /* Both; `text` is borrowed while the field is used. For keys that are no path. */
-enum key_set_result key_set_text(const struct config_key *key, const char *text,
-                                 struct arena *memory, void *target);
+enum key_set_result config_key_set_text(const struct config_key *key, const char *text,
+                                        struct arena *memory, void *target);
 /* Appends the field of `target` as text, in the form of an environment variable. Returns false if
  * it is not set, or when out of memory. */
-bool key_print(const struct config_key *key, const void *target, struct buffer *out);
+bool config_key_print(const struct config_key *key, const void *target, struct buffer *out);
 /* Returns `path`, which is relative to `dir` unless it is absolute; NULL when out of memory. */
-const char *key_absolute_path(struct arena *memory, const char *dir, const char *path);
+const char *config_key_absolute_path(struct arena *memory, const char *dir, const char *path);
 /* True for a host name or address that is safe as an argument of a command. */
-bool key_is_host(const char *text);
+bool config_key_is_host(const char *text);
 
 enum origin_from { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_OPTION };
 
@@ -146,8 +147,8 @@ void cluster_file_fini(struct cluster_file *file);
 const char *cluster_file_name(const struct cli_line *line);
 
 /* Formats an origin: "default", "cluster.toml:12", "environment GLINT_DEAD", "option --dead". */
-void cluster_origin_text(const struct cluster_file *file, const struct config_key *key,
-                         const struct cluster_origin *origin, char *out, size_t capacity);
+void cluster_key_origin_format(const struct cluster_file *file, const struct config_key *key,
+                               const struct cluster_origin *origin, char *out, size_t capacity);
 /* True if it is allowed to listen on `host`: a loopback address, or with a secret, or with
  * insecure_plaintext. */
 bool cluster_may_listen(const struct cluster *c, const char *host);

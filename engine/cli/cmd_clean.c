@@ -17,7 +17,7 @@ static void clean_output(const struct cli_line *line, struct glint_error *error)
 {
     const char *url = line->arguments[0];
     struct commit_objects_left left;
-    if (!remote_output_is(url)) {
+    if (!remote_output_is_in_store(url)) {
         error_set(error, GLINT_E_BAD_VALUE,
                   "what jobs left on a file system, the next job with the output removes",
                   "URL is not one of s3");

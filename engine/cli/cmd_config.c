@@ -21,10 +21,10 @@ static bool print_config_section(struct cluster_file *file, uint32_t n, struct j
     for (uint32_t i = 0; i < s.count; i++) {
         const struct config_key *key = &s.keys[i];
         value.size = 0;
-        if (!key_print(key, s.target, &value)) value.size = 0;
+        if (!config_key_print(key, s.target, &value)) value.size = 0;
         if (!buffer_append(&value, "", 1)) break;
         const char *text = value.size > 1 ? (const char *)value.data : NULL;
-        cluster_origin_text(file, key, &s.origins[i], origin, sizeof origin);
+        cluster_key_origin_format(file, key, &s.origins[i], origin, sizeof origin);
         if (j != NULL) {
             json_begin(j, key->name, '{');
             json_cstring(j, "value", text);

@@ -330,7 +330,7 @@ static void unset_config_environment(void)
     char name[64];
     unsetenv("GLINT_CLUSTER");
     for (uint32_t i = 0; i < CLUSTER_KEYS; i++) {
-        key_env_name(&cluster_keys[i], name, sizeof name);
+        config_key_format_env_name(&cluster_keys[i], name, sizeof name);
         unsetenv(name);
     }
 }

@@ -493,7 +493,7 @@ static int add_new_logs(struct history_jobs *j)
     return r;
 }
 
-static void refresh_with_warning(struct history_jobs *j, uint32_t index)
+static void refresh_log_or_warn(struct history_jobs *j, uint32_t index)
 {
     struct glint_error error = {.code = GLINT_OK};
     const bool was_read = j->logs[index].read;
@@ -511,7 +511,7 @@ static void refresh_logs_for(struct history_jobs *j, uint64_t longest_ns)
     const uint64_t end = j->env->now_ns(j->env) + longest_ns;
     for (uint32_t i = 0; i < j->log_count; i++) {
         if (j->next >= j->log_count) j->next = 0;
-        refresh_with_warning(j, j->next++);
+        refresh_log_or_warn(j, j->next++);
         if (j->env->now_ns(j->env) >= end) return;
     }
 }
@@ -523,7 +523,7 @@ static void read_unread_logs(void *arg)
     const uint64_t end = j->env->now_ns(j->env) + STEP_NS;
     for (uint32_t i = 0; i < j->log_count; i++) {
         if (j->logs[i].read) continue;
-        refresh_with_warning(j, i);
+        refresh_log_or_warn(j, i);
         if (j->env->now_ns(j->env) >= end) return;
     }
 }

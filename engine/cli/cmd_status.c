@@ -215,7 +215,7 @@ static void free_status_responses(struct cluster_status *s)
 #define WATCH_MS 1000
 
 /* Draws the table over the last one. Lines and rows beyond the terminal are cut off. */
-static void draw_screen(const char *table)
+static void draw_status_screen(const char *table)
 {
     struct winsize size = {.ws_col = 0};
     uint32_t columns = 80, rows = 24;
@@ -277,7 +277,7 @@ static void print_watched_status(struct watch *w, struct cluster_status *s,
     if (fclose(out) != 0)
         error_no_memory(error);
     else if (w->terminal)
-        draw_screen(text);
+        draw_status_screen(text);
     else if (w->last == NULL || strcmp(w->last, text) != 0)
         fputs(text, stdout);
     free(w->last);

@@ -83,7 +83,7 @@ static bool parse_ports(const char *text, uint64_t *out)
     return true;
 }
 
-static bool keep_text_value(const char *text, uint64_t *out)
+static bool accept_any_text(const char *text, uint64_t *out)
 {
     *out = (uintptr_t)text;
     return true;
@@ -98,26 +98,26 @@ static bool has_only_name_characters(const char *text, const char *marks, size_t
     return true;
 }
 
-static bool parse_key_name(const char *text, uint64_t *out)
+static bool parse_config_name(const char *text, uint64_t *out)
 {
     return isalnum((unsigned char)text[0]) && has_only_name_characters(text, "-_.", NAME_MAX_OWN) &&
-           keep_text_value(text, out);
+           accept_any_text(text, out);
 }
 
 /* A host becomes an argument of launch_command, so it must not look like an option. */
-bool key_is_host(const char *text)
+bool config_key_is_host(const char *text)
 {
     return text[0] != '-' && has_only_name_characters(text, "-_.:%", HOST_MAX);
 }
 
 static bool parse_host(const char *text, uint64_t *out)
 {
-    return key_is_host(text) && keep_text_value(text, out);
+    return config_key_is_host(text) && accept_any_text(text, out);
 }
 
-static bool parse_key_path(const char *text, uint64_t *out)
+static bool parse_config_path(const char *text, uint64_t *out)
 {
-    return text[0] != '\0' && text[0] != '~' && text[0] != '$' && keep_text_value(text, out);
+    return text[0] != '\0' && text[0] != '~' && text[0] != '$' && accept_any_text(text, out);
 }
 
 /* What the docs call a kind, the TOML types that it accepts, the text before and after its range in
@@ -128,12 +128,12 @@ static const struct {
     const char *expected, *as_in;
     bool (*parse)(const char *text, uint64_t *out);
 } kinds[] = {
-    [KEY_TEXT] = {"text", TEXT, "text", "", keep_text_value},
+    [KEY_TEXT] = {"text", TEXT, "text", "", accept_any_text},
     [KEY_NAME] = {"name", TEXT,
                   "1 to 64 letters, digits, - _ or ., and begin with a letter or digit", "",
-                  parse_key_name},
+                  parse_config_name},
     [KEY_HOST] = {"host", TEXT, "a host name or address", "", parse_host},
-    [KEY_PATH] = {"path", TEXT, "a path; ~ and $ are not expanded", "", parse_key_path},
+    [KEY_PATH] = {"path", TEXT, "a path; ~ and $ are not expanded", "", parse_config_path},
     [KEY_BOOL] = {"boolean", 1u << TOML_BOOL, "true or false", "", NULL},
     [KEY_COUNT] = {"number", INTEGER, "a whole number from ", "", parse_count},
     [KEY_PORTS] = {"ports", TEXT | INTEGER,
@@ -153,14 +153,14 @@ static const struct {
 
 static_assert(NAME_MAX_OWN == 64 && PORTS_MAX == 1000, "the texts above contain them");
 
-const char *key_kind_name(enum key_kind kind)
+const char *config_key_kind_name(enum key_kind kind)
 {
     assert((size_t)kind < sizeof kinds / sizeof kinds[0]);
     return kinds[kind].name;
 }
 
 /* Formats a number in the largest unit without a remainder, so that it can be parsed again. */
-static void format_key_number(enum key_kind kind, uint64_t value, char *out, size_t capacity)
+static void format_config_key_number(enum key_kind kind, uint64_t value, char *out, size_t capacity)
 {
     static const struct unit sizes[] = {
         {1024 * GIB, "T"}, {GIB, "G"}, {MIB, "M"}, {KIB, "K"}, {1, ""}};
@@ -173,34 +173,34 @@ static void format_key_number(enum key_kind kind, uint64_t value, char *out, siz
     assert(fits);
 }
 
-void key_range(const struct config_key *key, char *out, size_t capacity)
+void format_config_key_range(const struct config_key *key, char *out, size_t capacity)
 {
     char min[TEXT_NUMBER_MAX], max[TEXT_NUMBER_MAX];
     out[0] = '\0';
     if (key->max == 0) return;
     assert(key->min < key->max);
-    format_key_number(key->kind, key->min, min, sizeof min);
-    format_key_number(key->kind, key->max, max, sizeof max);
+    format_config_key_number(key->kind, key->min, min, sizeof min);
+    format_config_key_number(key->kind, key->max, max, sizeof max);
     text_format(out, capacity, "%s to %s", min, max);
 }
 
-void key_expected(const struct config_key *key, char *out, size_t capacity)
+void config_key_format_expected(const struct config_key *key, char *out, size_t capacity)
 {
     char range[2 * TEXT_NUMBER_MAX + 8];
-    key_range(key, range, sizeof range);
+    format_config_key_range(key, range, sizeof range);
     text_format(out, capacity, "%s%s%s%s", kinds[key->kind].expected, range, kinds[key->kind].as_in,
                 key->kind == KEY_CHOICE ? key->value : "");
     while ((out = strchr(out, '|')) != NULL) *out = ' ';
 }
 
-void key_env_name(const struct config_key *key, char *out, size_t capacity)
+void config_key_format_env_name(const struct config_key *key, char *out, size_t capacity)
 {
     bool fits = text_format(out, capacity, "GLINT_%s", key->name);
     assert(fits);
     for (; *out != '\0'; out++) *out = (char)toupper((unsigned char)*out);
 }
 
-const char *key_absolute_path(struct arena *memory, const char *dir, const char *path)
+const char *config_key_absolute_path(struct arena *memory, const char *dir, const char *path)
 {
     return path[0] == '/' ? arena_strdup(memory, path) : arena_format(memory, "%s/%s", dir, path);
 }
@@ -234,15 +234,15 @@ static const char **copy_launch_words(const struct toml_value *list, struct aren
     return words;
 }
 
-static const char *key_choices(const struct config_key *key)
+static const char *config_key_choices(const struct config_key *key)
 {
     return key->kind == KEY_BOOL ? "false|true" : key->kind == KEY_CHOICE ? key->value : NULL;
 }
 
-static bool parse_key_value(const struct config_key *key, const struct toml_value *value,
-                            uint64_t *out)
+static bool parse_config_key_value(const struct config_key *key, const struct toml_value *value,
+                                   uint64_t *out)
 {
-    const char *choices = key_choices(key);
+    const char *choices = config_key_choices(key);
     if ((kinds[key->kind].types & 1u << value->kind) == 0) return false;
     if (key->kind == KEY_WORDS) return are_launch_words(value);
     return choices != NULL ? cli_choice_find(choices, value->text, out)
@@ -251,14 +251,14 @@ static bool parse_key_value(const struct config_key *key, const struct toml_valu
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the first bytes are the low ones");
 
-enum key_set_result key_set(const struct config_key *key, const struct toml_value *value,
-                            const char *dir, struct arena *memory, void *target)
+enum key_set_result config_key_set(const struct config_key *key, const struct toml_value *value,
+                                   const char *dir, struct arena *memory, void *target)
 {
     uint64_t bits = 0;
-    if (!parse_key_value(key, value, &bits)) return KEY_INVALID;
+    if (!parse_config_key_value(key, value, &bits)) return KEY_INVALID;
     const bool all = key->kind == KEY_MASTER && bits == 0;
     if (key->max != 0 && !all && (bits < key->min || bits > key->max)) return KEY_INVALID;
-    if (key->kind == KEY_PATH) bits = (uintptr_t)key_absolute_path(memory, dir, value->text);
+    if (key->kind == KEY_PATH) bits = (uintptr_t)config_key_absolute_path(memory, dir, value->text);
     if (key->kind == KEY_WORDS) bits = (uintptr_t)copy_launch_words(value, memory);
     if (bits == 0 && (key->kind == KEY_PATH || key->kind == KEY_WORDS)) return KEY_NO_MEMORY;
     if (key->kind == KEY_TIME_NS) bits *= NS_PER_MS;
@@ -267,8 +267,8 @@ enum key_set_result key_set(const struct config_key *key, const struct toml_valu
     return KEY_SET;
 }
 
-bool key_value_from_text(const struct config_key *key, const char *text, struct arena *memory,
-                         struct toml_value *out)
+bool config_key_value_from_text(const struct config_key *key, const char *text,
+                                struct arena *memory, struct toml_value *out)
 {
     struct toml_failure failure;
     struct toml_value table;
@@ -284,12 +284,12 @@ bool key_value_from_text(const struct config_key *key, const char *text, struct 
     return true;
 }
 
-enum key_set_result key_set_text(const struct config_key *key, const char *text,
-                                 struct arena *memory, void *target)
+enum key_set_result config_key_set_text(const struct config_key *key, const char *text,
+                                        struct arena *memory, void *target)
 {
     struct toml_value value;
-    if (!key_value_from_text(key, text, memory, &value)) return KEY_NO_MEMORY;
-    return key_set(key, &value, "", memory, target);
+    if (!config_key_value_from_text(key, text, memory, &value)) return KEY_NO_MEMORY;
+    return config_key_set(key, &value, "", memory, target);
 }
 
 static bool print_launch_words(const char *const *words, struct buffer *out)
@@ -306,7 +306,7 @@ static bool print_launch_words(const char *const *words, struct buffer *out)
     return kept && buffer_append(out, "]", 1); /* a list has at least one word */
 }
 
-bool key_print(const struct config_key *key, const void *target, struct buffer *out)
+bool config_key_print(const struct config_key *key, const void *target, struct buffer *out)
 {
     char number[2 * TEXT_NUMBER_MAX];
     uint64_t bits = 0;
@@ -320,7 +320,7 @@ bool key_print(const struct config_key *key, const void *target, struct buffer *
     case KEY_PATH: text = pointer; break;
     case KEY_BOOL:
     case KEY_CHOICE:
-        for (text = key_choices(key); bits > 0; bits--) text = strchr(text, '|') + 1;
+        for (text = config_key_choices(key); bits > 0; bits--) text = strchr(text, '|') + 1;
         return buffer_append(out, text, strcspn(text, "|"));
     case KEY_WORDS: return print_launch_words(pointer, out);
     case KEY_PORTS:
@@ -330,8 +330,8 @@ bool key_print(const struct config_key *key, const void *target, struct buffer *
                     ports.last);
         break;
     default:
-        format_key_number(key->kind, bits / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1), number,
-                          sizeof number);
+        format_config_key_number(key->kind, bits / (key->kind == KEY_TIME_NS ? NS_PER_MS : 1),
+                                 number, sizeof number);
     }
     return text != NULL && buffer_append(out, text, strlen(text));
 }
@@ -507,7 +507,8 @@ const struct config_key job_keys[JOB_KEYS] = {
 static_assert(MEMORY_BYTES_DEFAULT == GIB && LINE_BYTES_MAX_DEFAULT == 16 * MIB,
               "the defaults above must equal those in limits.h");
 
-const struct config_key *key_find(const struct config_key *keys, uint32_t count, const char *name)
+const struct config_key *config_key_find(const struct config_key *keys, uint32_t count,
+                                         const char *name)
 {
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(keys[i].name, name) == 0) return &keys[i];

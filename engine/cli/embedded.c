@@ -103,7 +103,7 @@ static int set_invalid_value_error(struct glint_config *c, const struct config_k
     if (key->value == NULL)
         return error_set(&c->error, GLINT_E_BAD_VALUE, NULL,
                          "the setting %s is a switch: its value must be NULL", key->option);
-    key_expected(key, expected, sizeof expected);
+    config_key_format_expected(key, expected, sizeof expected);
     return error_set(&c->error, GLINT_E_BAD_VALUE, NULL, "the setting %s=%s: it must be %s",
                      key->option, value != NULL ? value : "", expected);
 }
@@ -124,7 +124,7 @@ int glint_config_set(struct glint_config *c, const char *option, const char *val
     if ((key->value == NULL) != (value == NULL)) return set_invalid_value_error(c, key, value);
     const char *copy = arena_strdup(&c->memory, value != NULL ? value : "true");
     if (copy == NULL) return error_no_memory(&c->error);
-    return key_set_text(key, copy, &c->memory, &c->context) == KEY_SET
+    return config_key_set_text(key, copy, &c->memory, &c->context) == KEY_SET
                ? 0
                : set_invalid_value_error(c, key, value);
 }

@@ -503,7 +503,7 @@ static const char *find_option_origin(void *arg, const char *option)
     const struct cli_line *line = arg;
     if (cli_option_find(line->syntax->common, option, strlen(option)) == NULL) return NULL;
     if (cli_line_has(line, option)) return "command line";
-    return key_find(job_keys, JOB_KEYS, option) != NULL ? "default" : NULL;
+    return config_key_find(job_keys, JOB_KEYS, option) != NULL ? "default" : NULL;
 }
 
 /* Serves the page, if --ui is given. Returns 0 or a code. */
@@ -630,8 +630,8 @@ static bool apply_stage_file_resources(struct job_command *run, struct glint_err
 
 /* The new event log would replace what the job is to read. A directory or a pattern that has the
  * log is not looked into: reading it fails, as the log grows. */
-static bool event_log_is_no_input(const char *log, const struct cli_line *line,
-                                  struct glint_error *error)
+static bool check_event_log_is_no_input(const char *log, const struct cli_line *line,
+                                        struct glint_error *error)
 {
     struct env *env = env_real();
     struct env_stat old, input;
@@ -676,7 +676,7 @@ static int run_job(const struct cli_program *program, const char *glint_command,
         bool sound = settings_read(&run.settings, &line, &error) &&
                      apply_stage_file_resources(&run, &error) &&
                      job_insert_input(run.job, &line, &run.input, &error) == 0 &&
-                     event_log_is_no_input(run.settings.config.event_log, &line, &error) &&
+                     check_event_log_is_no_input(run.settings.config.event_log, &line, &error) &&
                      replace_output_argument(&run, &line, &error) &&
                      open_stdout_output(&run, &line, &error) == 0;
         if (sound && !explain && run.settings.graph != GRAPH_NONE) {

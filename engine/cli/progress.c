@@ -3,7 +3,7 @@
  * The cursor rests at the start of the first line, so "\r\033[J" clears all of them, also after the
  * terminal has become narrower and wrapped them: no handler for window changes is needed, because
  * the width is queried at each redraw. Log lines and crash reports, which any thread may write,
- * begin with that sequence (log_set_line_start). Nothing is coloured, so NO_COLOR changes nothing.
+ * begin with that sequence (log_set_line_prefix). Nothing is coloured, so NO_COLOR changes nothing.
  */
 #include "engine/base/log.h"
 #include "engine/base/text.h"
@@ -39,7 +39,7 @@ void progress_clear(struct progress_view *view)
 {
     if (!view->drawn) return;
     fputs(CLEAR_BELOW, stderr);
-    log_set_line_start(NULL);
+    log_set_line_prefix(NULL);
     view->drawn = false;
 }
 
@@ -157,7 +157,7 @@ static void draw_progress(struct progress_view *view)
     else
         text_format(frame + used, sizeof frame - used, "\r");
     fputs(frame, stderr);
-    log_set_line_start(CLEAR_BELOW);
+    log_set_line_prefix(CLEAR_BELOW);
     view->drawn = true;
 }
 

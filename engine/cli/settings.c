@@ -24,7 +24,8 @@ bool settings_read_address(const struct cli_line *line, const char *option, stru
     char host[256];
     if (text == NULL) return true;
     if (text[0] != ':' && cli_parse_address(text, 0, host, sizeof host, out_port) &&
-        *out_port != 0 && key_is_host(host) && (*out_host = arena_strdup(memory, host)) != NULL)
+        *out_port != 0 && config_key_is_host(host) &&
+        (*out_host = arena_strdup(memory, host)) != NULL)
         return true;
     error_set(error, GLINT_E_BAD_VALUE, NULL,
               "--%s %s: it must be HOST:PORT, as in 127.0.0.1:7400 or [::1]:7400", option, text);
@@ -39,8 +40,8 @@ static int read_job_keys(struct settings *out, const struct cli_line *line,
         const char *text = cli_line_option(line, key->option);
         char expected[128];
         /* No job key is a path or a list, so no memory is allocated. */
-        if (text == NULL || key_set_text(key, text, NULL, out) == KEY_SET) continue;
-        key_expected(key, expected, sizeof expected);
+        if (text == NULL || config_key_set_text(key, text, NULL, out) == KEY_SET) continue;
+        config_key_format_expected(key, expected, sizeof expected);
         return error_set(error, GLINT_E_BAD_VALUE, NULL, "--%s %s: it must be %s", key->option,
                          text, expected);
     }

@@ -33,8 +33,8 @@ static void write_text_to_stderr(const char *text)
 static void exit_at_once(const char *why, enum glint_code code)
 {
     bool any = exit_dirs_any_registered();
-    child_groups_kill_all();
-    const char *start = log_line_start();
+    child_process_groups_kill_all();
+    const char *start = log_line_prefix();
     write_text_to_stderr(start[0] != '\0' ? start : "\n");
     write_text_to_stderr("glint: stopped at once: ");
     write_text_to_stderr(why);

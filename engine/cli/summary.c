@@ -44,7 +44,7 @@ static void print_summary_counters(FILE *out, const struct glint_summary *s, boo
 }
 
 /* A number or text, and a newline. */
-static void print_cell(FILE *out, const struct glint_cell *c)
+static void print_cell_line(FILE *out, const struct glint_cell *c)
 {
     char number[TEXT_NUMBER_MAX];
     if (c->type == GLINT_I64) text_format_i64(number, c->value.i64);
@@ -63,7 +63,7 @@ static void print_accumulators(FILE *out, const struct glint_summary *s)
         fputs("  ", out);
         print_escaped(out, a->name, " ");
         fputs("  ", out);
-        print_cell(out, &a->value);
+        print_cell_line(out, &a->value);
     }
 }
 
@@ -157,11 +157,11 @@ void summary_print_answers(FILE *out, const struct glint_summary *s)
 {
     for (const struct glint_answer *a = s->answers; a != NULL; a = a->next) {
         fprintf(out, "%s\t", a->name);
-        print_cell(out, &a->value);
+        print_cell_line(out, &a->value);
     }
 }
 
-static const char *summary_status_of(enum glint_code code)
+static const char *status_text_of_code(enum glint_code code)
 {
     if (code == GLINT_OK) return "ok";
     return code == GLINT_E_INTERRUPTED || code == GLINT_E_TERMINATED ? "interrupted" : "failed";
@@ -178,7 +178,7 @@ bool summary_print_json(FILE *out, const struct summary_report *report)
     json_i64(&j, "schema", 1);
     json_cstring(&j, "job", report->job);
     json_cstring(&j, "id", s->job_id != 0 ? id : NULL); /* 0: the job did not start */
-    json_cstring(&j, "status", summary_status_of(report->error->code));
+    json_cstring(&j, "status", status_text_of_code(report->error->code));
     json_error(&j, "error", report->error);
     json_ms(&j, "elapsed_ms", s->elapsed_ns);
     json_u64(&j, "tasks", s->tasks);

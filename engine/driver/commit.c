@@ -193,7 +193,8 @@ static int list_output_file_ids(struct env *env, const char *out, struct output_
     return r == -ENOENT ? 0 : r;
 }
 
-static bool is_output_file(const struct output_file_ids *ids, uint64_t device, uint64_t inode)
+static bool is_in_output_file_ids(const struct output_file_ids *ids, uint64_t device,
+                                  uint64_t inode)
 {
     const struct output_file_id id = {device, inode};
     return ids->count > 0 &&
@@ -421,7 +422,7 @@ int commit_open_output(struct commit *c, struct env *env, const char *out,
     c->lock = LOCKED_DIR_NONE;
     c->parent = -1;
     c->state = COMMIT_REMOVED; /* so that commit_cleanup may be called after any error below */
-    if (r == 0 && remote_output_is(out)) return open_object_output(c, out, job, error);
+    if (r == 0 && remote_output_is_in_store(out)) return open_object_output(c, out, job, error);
     if (r != 0) return r;
     bool fits = path_split(out, directory, name, sizeof directory) &&
                 trim_trailing_slashes(out, c->out, sizeof c->out) &&
@@ -459,7 +460,7 @@ static bool is_path_within_output(struct env *env, const char *path, const struc
 /* Whether the URL of s3 is `outer`, or of something inside it. */
 static bool is_url_within(const char *url, const char *outer)
 {
-    if (!remote_output_is(url)) return false;
+    if (!remote_output_is_in_store(url)) return false;
     const char *inner = remote_url_split(url).host, *directory = remote_url_split(outer).host;
     const size_t size = strlen(directory);
     return strncmp(inner, directory, size) == 0 && (inner[size] == '\0' || inner[size] == '/');
@@ -623,7 +624,7 @@ int commit_publish_all_or_none(struct commit *const *commits, uint32_t count,
 
 /* Keeps the hidden directory with the old output. Without its lock file no later job takes it for
  * one of a dead job, and it is not removed at exit either. */
-static bool keep_replaced_output(struct commit *c)
+static bool leave_replaced_output_on_disk(struct commit *c)
 {
     assert(c->exchanged);
     exit_dirs_unregister(c->hidden);
@@ -635,7 +636,7 @@ static bool keep_replaced_output(struct commit *c)
 static bool remove_replaced_output(struct commit *c)
 {
     if (remove_replaced_files(c->env, c->lock.dir, OUTPUT) == 0) return true;
-    keep_replaced_output(c);
+    leave_replaced_output_on_disk(c);
     return false;
 }
 
@@ -650,7 +651,7 @@ bool commit_cleanup(struct commit *c)
     }
     if (c->lock.file < 0) return true;
     if (c->rollback_failed && c->exchanged)
-        clean = keep_replaced_output(c);
+        clean = leave_replaced_output_on_disk(c);
     else if (!c->exchanged || (clean = remove_replaced_output(c)))
         clean = locked_dir_remove(c->env, c->hidden, &c->lock, HIDDEN_DEPTH_MAX) == 0;
     if (c->state != COMMIT_PUBLISHED) c->state = COMMIT_REMOVED; /* not KEPT: returned above */
@@ -673,7 +674,7 @@ static int reject_inputs_inside(const struct commit *c, const struct input_list 
     if (r != 0) r = error_set_system(error, GLINT_E_OUTPUT_CREATE, r, "list", c->out);
     for (uint64_t i = 0; i < inputs->count && r == 0; i++) {
         const struct input_file *file = &inputs->files[i];
-        if (is_output_file(&ids, file->device, file->inode))
+        if (is_in_output_file_ids(&ids, file->device, file->inode))
             r = error_set(error, GLINT_E_OUTPUT_EXISTS, "name another output",
                           "the input %s is in %s, which --overwrite would replace", file->path,
                           c->out);
@@ -746,7 +747,7 @@ static struct commit *add_output_commit(struct driver *d)
 }
 
 /* The group of executors that run as a user of their own, as those of the packages' unit do. */
-static bool find_executors_group(const struct context_config *config, uint32_t *out)
+static bool find_unix_group_of_executors(const struct context_config *config, uint32_t *out)
 {
     const struct group *g = config->cluster != NULL ? getgrnam("glint") : NULL;
     if (g != NULL) *out = g->gr_gid;
@@ -763,13 +764,13 @@ int job_outputs_open(struct driver *d, const char *path, struct commit **out)
         c->reserved = false;
         return 0;
     }
-    if (config->stage != NULL && remote_output_is(path))
+    if (config->stage != NULL && remote_output_is_in_store(path))
         return error_set(driver_error(d), GLINT_E_OUTPUT_CREATE,
                          "save to a directory of a file system, and copy it",
                          "%s: tasks of another engine do not write to stores", path);
     c = *out = add_output_commit(d);
     if (c == NULL) return driver_error(d)->code;
-    if (find_executors_group(config, &group)) options.group = &group;
+    if (find_unix_group_of_executors(config, &group)) options.group = &group;
     /* The id in the hidden directory's name differs for each output, since two of them may have
      * the same name and parent until commit_check_disjoint rejects them. */
     int r = commit_open_output(c, d->env, path, options, d->g->job_id + d->commit_count - 1,

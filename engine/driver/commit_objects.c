@@ -309,7 +309,7 @@ static int add_unfinished_commit(struct contents *c, const char *name)
     return 0;
 }
 
-static int add_listed_output_object(void *arg, const struct listed_object *object)
+static int classify_listed_output_object(void *arg, const struct listed_object *object)
 {
     struct contents *c = arg;
     const char *name = object->name;
@@ -327,13 +327,13 @@ static int add_listed_output_object(void *arg, const struct listed_object *objec
     return 0;
 }
 
-static void contents_fini(struct contents *c)
+static void output_contents_fini(struct contents *c)
 {
     mem_free(c->pending);
     c->pending = NULL;
 }
 
-/* Call contents_fini in any case. */
+/* Call output_contents_fini in any case. */
 static int list_output_objects(struct commit_objects *o, bool collect, struct contents *out,
                                struct glint_error *error)
 {
@@ -341,7 +341,7 @@ static int list_output_objects(struct commit_objects *o, bool collect, struct co
     *out = (struct contents){.o = o, .collect = collect, .error = error};
     o->record.replaced_count = 0;
     return remote_store_list(&o->store, format_output_object_key(o, "", prefix),
-                             add_listed_output_object, out, error);
+                             classify_listed_output_object, out, error);
 }
 
 int commit_reject_foreign(const struct commit_found *found, const char *shown, const char *hint,
@@ -446,7 +446,7 @@ static int abort_or_delete_part(struct commit_objects *o, struct remote_store *s
 }
 
 /* What _SUCCESS contains. */
-static void format_success(const char *job, char *out, size_t capacity)
+static void format_success_file(const char *job, char *out, size_t capacity)
 {
     text_format(out, capacity, "{\"glint job\": \"%s\"}\n", job);
 }
@@ -462,7 +462,7 @@ static int finish_recorded_commit(struct commit_objects *o, struct glint_error *
     char key[S3_KEY_BYTES], success[64];
     const struct commit_record *record = &o->record;
     int r = run_commit_steps_in_threads(o, complete_part_upload, record->part_count, error);
-    format_success(record->job, success, sizeof success);
+    format_success_file(record->job, success, sizeof success);
     if (r == 0)
         r = remote_store_put(&o->store, format_output_object_key(o, COMMIT_SUCCESS, key),
                              (struct glint_slice){(const uint8_t *)success, strlen(success)},
@@ -592,7 +592,7 @@ static int finish_pending_and_check_output(struct commit_objects *o, struct glin
     int r = list_output_objects(o, false, &c, error);
     for (unsigned i = 0; r == 0 && c.pending_count > 0 && i < FINISH_ROUNDS; i++) {
         r = finish_listed_commits(o, &c, &finished, error);
-        contents_fini(&c);
+        output_contents_fini(&c);
         if (r == 0) r = list_output_objects(o, false, &c, error);
     }
     if (r == 0 && c.pending_count > 0)
@@ -604,7 +604,7 @@ static int finish_pending_and_check_output(struct commit_objects *o, struct glin
         r = check_output_may_be_written(
             &c, finished > 0 ? "exists: an earlier job's commit was finished now" : "exists",
             error);
-    contents_fini(&c);
+    output_contents_fini(&c);
     return r;
 }
 
@@ -669,7 +669,7 @@ static int recheck_output(struct commit_objects *o, struct glint_error *error)
         r = error_set(error, GLINT_E_OUTPUT_EXISTS, "run one job at a time for an output",
                       "%s: another job commits its output there", o->url);
     if (r == 0) r = check_output_may_be_written(&c, "appeared while the job ran", error);
-    contents_fini(&c);
+    output_contents_fini(&c);
     return r;
 }
 
@@ -741,7 +741,7 @@ static int read_success_of_job(struct commit_objects *o, bool *out, struct glint
     struct buffer text = {NULL, 0, 0};
     const int r = remote_store_get(&o->store, format_output_object_key(o, COMMIT_SUCCESS, key),
                                    COMMIT_RECORD_BYTES_MAX, &text, error);
-    format_success(o->record.job, success, sizeof success);
+    format_success_file(o->record.job, success, sizeof success);
     *out = r == 0 && text.size == strlen(success) && memcmp(text.data, success, text.size) == 0;
     buffer_fini(&text);
     return r == GLINT_E_INPUT_NOT_FOUND ? 0 : r;
@@ -780,7 +780,7 @@ int commit_objects_clean(struct env *env, const char *url, bool finish,
     struct upload_sweep sweep = {.o = o, .error = error};
     if (r == 0) r = abort_leftover_uploads(&sweep);
     out->aborted = sweep.aborted;
-    contents_fini(&c);
+    output_contents_fini(&c);
     free_object_commit(o);
     return r;
 }

@@ -480,7 +480,7 @@ void results_retry_task(struct driver *d, const struct task_attempt *run,
                         const struct glint_error *why);
 /* Sets the context's error from the scheduler's status and the last error. Returns its code; 0: the
  * action continues. */
-int results_check_sched_status(struct driver *d);
+int results_set_error_of_failed_sched(struct driver *d);
 
 /* Excludes executors that were at fault in a previous action not long ago. 0, or a code. */
 int fetch_failures_on_action_start(struct driver *d);

@@ -35,7 +35,7 @@ static_assert((CACHED_RDDS_MAX + 1) * RDD_BYTES_MAX < EVENT_LOG_LINE_BYTES_MAX,
               "all RDDs that are shown fit in one line");
 
 /* NULL: it has no reader, or there is no log. */
-static struct json *start_event_line(struct driver *d, const char *event)
+static struct json *begin_event_line(struct driver *d, const char *event)
 {
     return event_log_line_start(d->log, event, EVENT_FOR_ALL);
 }
@@ -57,7 +57,7 @@ static void put_truncated_text(struct json *j, const char *name, const char *tex
 static void log_and_pass_note(void *arg, const char *line)
 {
     struct driver *d = arg;
-    struct json *j = start_event_line(d, "note");
+    struct json *j = begin_event_line(d, "note");
     if (j != NULL) {
         put_truncated_text(j, "text", line);
         event_log_line_end(d->log);
@@ -81,7 +81,7 @@ static void log_user_report(void *arg, const char *name, const struct glint_fiel
 {
     struct driver *d = arg;
     if (d->reports_logged == GLINT_REPORTS_MAX) return;
-    struct json *j = start_event_line(d, "report");
+    struct json *j = begin_event_line(d, "report");
     if (j == NULL) return;
     d->reports_logged++;
     json_cstring(j, "name", name);
@@ -139,7 +139,7 @@ static void log_job_start(struct driver *d)
 {
     const struct context_config *c = &d->g->config;
     char master[NAME_BYTES_MAX];
-    struct json *j = start_event_line(d, "job");
+    struct json *j = begin_event_line(d, "job");
     if (j == NULL) return;
     text_format(master, sizeof master, "local[%u]", c->slots);
     json_id(j, "id", d->g->job_id);
@@ -200,7 +200,7 @@ void event_log_listener_on_executor_state(struct driver *d, uint32_t executor,
                                          [EXECUTOR_STATE_DRAINING] = "draining",
                                          [EXECUTOR_STATE_EXCLUDED] = "excluded"};
     const struct executor_state *m = &d->executors[executor];
-    struct json *j = start_event_line(d, "executor");
+    struct json *j = begin_event_line(d, "executor");
     assert(executor < d->executor_count && (size_t)state < sizeof states / sizeof states[0]);
     if (j == NULL) return;
     json_u64(j, "executor", executor);
@@ -336,7 +336,7 @@ void event_log_listener_on_action_start(struct driver *d)
 {
     const struct action_run *a = d->action_run;
     const struct action *action = a->action;
-    struct json *j = start_event_line(d, "action");
+    struct json *j = begin_event_line(d, "action");
     if (j == NULL) return;
     json_u64(j, "action", a->number);
     json_cstring(j, "name", action->op->name);
@@ -356,7 +356,7 @@ void event_log_listener_on_action_start(struct driver *d)
 void event_log_listener_on_action_end(struct driver *d)
 {
     log_cached_rdds(d, false);
-    struct json *j = start_event_line(d, "action_end");
+    struct json *j = begin_event_line(d, "action_end");
     if (j == NULL) return;
     json_u64(j, "action", d->action_run->number);
     json_error(j, "error", driver_error(d));
@@ -370,7 +370,7 @@ void event_log_listener_on_stage_start(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
     const struct stage_run *stage = &a->stages[number];
-    struct json *j = start_event_line(d, "stage");
+    struct json *j = begin_event_line(d, "stage");
     if (j == NULL) return;
     json_u64(j, "stage", stage->number);
     json_u64(j, "action", a->number);
@@ -395,7 +395,7 @@ void event_log_listener_on_stage_end(struct driver *d, uint32_t number)
 {
     const struct action_run *a = d->action_run;
     if (!a->stages[number].started) return; /* all its tasks were done by an earlier action */
-    struct json *j = start_event_line(d, "stage_end");
+    struct json *j = begin_event_line(d, "stage_end");
     if (j == NULL) return;
     json_u64(j, "stage", job_stage_number(a, number));
     json_error(j, "error", NULL);
@@ -516,7 +516,7 @@ void event_log_listener_on_executor_lost(struct driver *d, uint32_t executor,
 void event_log_listener_on_retry(struct driver *d, uint32_t stage, uint32_t task, uint32_t attempt,
                                  uint32_t executor, const struct glint_error *why)
 {
-    struct json *j = start_event_line(d, "retry");
+    struct json *j = begin_event_line(d, "retry");
     if (j == NULL) return;
     json_u64(j, "stage", job_stage_number(d->action_run, stage));
     json_u64(j, "task", task);
@@ -530,7 +530,7 @@ void event_log_listener_on_retry(struct driver *d, uint32_t stage, uint32_t task
 
 static void log_published_output(struct driver *d, const char *path)
 {
-    struct json *j = start_event_line(d, "output");
+    struct json *j = begin_event_line(d, "output");
     if (j == NULL) return;
     json_cstring(j, "path", path);
     event_log_line_end(d->log);

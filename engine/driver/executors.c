@@ -219,7 +219,7 @@ static void note_executor_loss(struct driver *d, uint32_t executor, const struct
                running == 1 ? "" : "s", map_outputs, map_outputs == 1 ? "" : "s");
 }
 
-/* In case this loss ends the action: see results_check_sched_status. */
+/* In case this loss ends the action: see results_set_error_of_failed_sched. */
 static void remember_last_loss(struct driver *d, uint32_t executor, const struct glint_error *why)
 {
     struct glint_error *last = &d->action_run->last_error;
@@ -291,7 +291,7 @@ void driver_on_executor_lost(struct driver *d, uint32_t executor, enum executor_
         if (loss != LOSS_DRAINED) remember_last_loss(d, executor, why);
         update_sched_on_loss(d, executor, loss, why);
         executors_update_excluded(d, executor, why);
-        if (!a->over && results_check_sched_status(d) != 0) {
+        if (!a->over && results_set_error_of_failed_sched(d) != 0) {
             a->over = true;
             sched_stop(a->sched);
         }

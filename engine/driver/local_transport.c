@@ -41,7 +41,7 @@ static void local_transport_deliver(void *arg, struct message *m)
 }
 
 /* Returns a decoded copy and destroys `m`. On failure sets *error and returns `m` itself. */
-static struct message *message_round_trip(struct message *m, struct glint_error *error)
+static struct message *encode_and_decode_message(struct message *m, struct glint_error *error)
 {
     struct buffer wire = {NULL, 0, 0};
     struct message *back = NULL;
@@ -59,7 +59,7 @@ static void local_receive_messages(struct local *l, struct driver *driver)
     l->inbox = (struct message_queue){NULL, NULL};
     pthread_mutex_unlock(&l->lock);
     for (struct message *m; (m = message_queue_pop(&arrived)) != NULL;) {
-        if (l->g->config.encode_messages) m = message_round_trip(m, &l->g->error);
+        if (l->g->config.encode_messages) m = encode_and_decode_message(m, &l->g->error);
         driver_on_message(driver, 0, m);
     }
 }
@@ -102,7 +102,7 @@ static int local_transport_send(void *arg, uint32_t executor, struct message *m,
 {
     struct local *l = arg;
     assert(executor == 0);
-    if (l->g->config.encode_messages) m = message_round_trip(m, error);
+    if (l->g->config.encode_messages) m = encode_and_decode_message(m, error);
     return executor_handle_message(l->executor, m, error);
 }
 

@@ -539,7 +539,7 @@ static void describe_failed_task(struct driver *d, struct glint_error *e)
                 reads ? "; its input starts at " : "", reads ? input : "");
 }
 
-int results_check_sched_status(struct driver *d)
+int results_set_error_of_failed_sched(struct driver *d)
 {
     struct action_run *a = d->action_run;
     struct glint_error *e = driver_error(d);
@@ -617,7 +617,7 @@ static int on_task_failed(struct driver *d, uint32_t executor, uint32_t number,
                 "task %u of stage %u (%s) failed%s%s", stage_run_partition(a, number, m->task),
                 a->stages[number].number, a->stages[number].name, where,
                 why == SCHED_TASK_ERROR ? " in all attempts" : "");
-    return results_check_sched_status(d);
+    return results_set_error_of_failed_sched(d);
 }
 
 /* If the executor is lost while it runs nothing, the report names this task. */

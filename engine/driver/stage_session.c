@@ -161,7 +161,7 @@ static int write_session_file(struct stage_transport *t, struct glint_slice acti
 }
 
 /* Stops the job: this is as far as it gets without the engine. */
-static int pack_action_and_stop(struct stage_transport *t, struct glint_slice action)
+static int pack_action_and_stop_job(struct stage_transport *t, struct glint_slice action)
 {
     if (t->session->out == NULL)
         return error_set(&t->g->error, GLINT_E_STAGE_ACTION,
@@ -232,7 +232,7 @@ static int start_foreign_action(struct stage_transport *t)
     int r = pack_action_stages(t, &action);
     const struct glint_slice bytes = buffer_slice(&action);
     if (r == 0 && t->actions >= known)
-        r = pack_action_and_stop(t, bytes);
+        r = pack_action_and_stop_job(t, bytes);
     else if (r == 0 && t->actions == s->file->earlier_count &&
              !slices_equal(bytes, s->file->action))
         r = error_set(

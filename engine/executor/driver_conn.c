@@ -231,7 +231,7 @@ static void on_driver_data(void *arg, struct conn *conn, const struct frame *f)
 
 static const struct conn_events driver_conn_events;
 
-static void on_dial_failed(struct executor_process *c, const struct glint_error *why);
+static void on_driver_dial_failed(struct executor_process *c, const struct glint_error *why);
 
 static struct conn *dial_driver_conn(struct executor_process *c, enum channel channel,
                                      const uint8_t *incarnation, struct glint_error *why)
@@ -250,7 +250,7 @@ void driver_conn_dial(struct executor_process *c)
     c->has_job_key = c->config.from_daemon != NULL; /* else each driver sends its own */
     c->last.code = GLINT_OK;
     c->control = dial_driver_conn(c, CHANNEL_CONTROL, NULL, &why);
-    if (c->control == NULL) on_dial_failed(c, &why);
+    if (c->control == NULL) on_driver_dial_failed(c, &why);
 }
 
 void driver_conn_give_up(struct executor_process *c)
@@ -265,7 +265,7 @@ void driver_conn_give_up(struct executor_process *c)
 }
 
 /* A connection failed before both were open: dials again later, or ends the process. */
-static void on_dial_failed(struct executor_process *c, const struct glint_error *why)
+static void on_driver_dial_failed(struct executor_process *c, const struct glint_error *why)
 {
     if (c->control != NULL) conn_close(c->control, false);
     if (c->data != NULL) conn_close(c->data, false);
@@ -302,7 +302,7 @@ static void on_control_conn_opened(struct executor_process *c)
     memcpy(c->driver, conn_peer_hello(c->control)->incarnation, sizeof c->driver);
     c->data = dial_driver_conn(c, CHANNEL_DATA, c->driver, &why);
     if (c->data == NULL) {
-        on_dial_failed(c, &why);
+        on_driver_dial_failed(c, &why);
         return;
     }
     conn_start_heartbeat(c->control, &c->config.cluster->heartbeat);
@@ -319,7 +319,7 @@ static void on_driver_conn_opened(void *arg, struct conn *conn)
         return;
     }
     if (c->peers != NULL) peers_set_driver_conn(c->peers, conn);
-    if (c->broadcasts != NULL) broadcast_client_ask(c->broadcasts);
+    if (c->broadcasts != NULL) broadcast_client_request_missing_blocks(c->broadcasts);
     if (c->control == NULL || !conn_is_open(c->control) || c->phase != PROCESS_WAITING) return;
     c->phase = PROCESS_SERVING;
     c->redial_at_ns = UINT64_MAX;
@@ -353,7 +353,7 @@ static void on_driver_conn_closed(void *arg, struct conn *conn, const struct gli
      * attempt would not help. */
     bool is_final = c->has_job || (c->has_registered && why->code == GLINT_E_PROTOCOL);
     if (c->phase == PROCESS_WAITING && !is_final) {
-        on_dial_failed(c, why);
+        on_driver_dial_failed(c, why);
         return;
     }
     if (is_orderly_close(why->code))

@@ -374,7 +374,7 @@ int task_counters_encode(struct glint_task *task, struct buffer *out)
 /* ---- Slot threads */
 
 /* task->cancel_file */
-static int task_cancel_file(struct glint_task *task)
+static int get_task_cancel_file(struct glint_task *task)
 {
     struct slot *slot = (struct slot *)(void *)((char *)task - offsetof(struct slot, task));
     pthread_mutex_lock(&slot->executor->lock);
@@ -394,8 +394,9 @@ static void close_slot_wakeup(struct slot *slot)
     slot->has_wake = false;
 }
 
-/* Called with the lock, before `running` is set: executor_find_stuck_task reads the task. */
-static void task_prepare(struct slot *slot, const struct message *m)
+/* Called with the lock, before `running` is set: executor_find_longest_cancelled_task reads the
+ * task. */
+static void prepare_task_of_slot(struct slot *slot, const struct message *m)
 {
     struct executor *e = slot->executor;
     struct glint_task *t = &slot->task;
@@ -414,7 +415,7 @@ static void task_prepare(struct slot *slot, const struct message *m)
                              .run_memory = &e->run_memory,
                              .compress_outputs = e->config.fetcher != NULL,
                              .cancel_flag = &slot->cancel,
-                             .cancel_file = task_cancel_file};
+                             .cancel_file = get_task_cancel_file};
     t->counters.used = COUNT_BUILT_IN;
 }
 
@@ -436,7 +437,7 @@ static struct message *wait_for_task(struct slot *slot)
     /* A new id per task, so that cancelling the fetches of one attempt never affects the next task
      * of this slot. */
     slot->attempt_id = ++e->last_attempt;
-    if (m != NULL) task_prepare(slot, m);
+    if (m != NULL) prepare_task_of_slot(slot, m);
     slot->running = m;
     slot->cancel_requested_ns = 0;
     /* Under the same lock as receive_cancel_message and kill_attempt: a cancel either sees
@@ -480,7 +481,8 @@ static void *slot_main(void *arg)
         attempt_run(&e->config, e->store, e->blocks, &slot->task, m, outcome);
         outcome->run_ns = e->config.env->now_ns(e->config.env) - outcome->start_ns;
         pthread_mutex_lock(&e->lock);
-        /* Before the message is freed: executor_find_stuck_task and kill_attempt read `running`. */
+        /* Before the message is freed: executor_find_longest_cancelled_task and kill_attempt read
+         * `running`. */
         slot->running = NULL;
         close_slot_wakeup(slot);
         pthread_mutex_unlock(&e->lock);
@@ -520,7 +522,7 @@ struct executor *executor_create(const struct executor_config *config, struct gl
     }
     e->config = *config;
     e->run_memory = config->options.memory_bytes * config->slots / RUN_MEMORY_SHARE;
-    mem_keep_large_blocks(block_store_memory_limit(config));
+    mem_cache_raise_limit(block_store_memory_limit(config));
     pthread_mutex_init(&e->lock, NULL);
     worker_parents_init(&e->workers);
     e->store = store_create();
@@ -563,7 +565,7 @@ static bool is_same_attempt(const struct message *a, const struct message *b)
 }
 
 /* Removes the attempt from the queue and returns it; NULL: not queued. */
-static struct message *remove_queued(struct executor *e, const struct message *kill)
+static struct message *remove_queued_attempt(struct executor *e, const struct message *kill)
 {
     struct message *before = NULL, *m = e->tasks.first;
     while (m != NULL && !is_same_attempt(m, kill)) {
@@ -606,7 +608,7 @@ static void kill_attempt(struct executor *e, const struct message *kill)
     bool always = kill->id == KILL_ALWAYS;
     uint64_t attempt_id = 0;
     pthread_mutex_lock(&e->lock);
-    struct message *queued = remove_queued(e, kill);
+    struct message *queued = remove_queued_attempt(e, kill);
     for (uint32_t i = 0; always && queued == NULL && attempt_id == 0 && i < e->started; i++) {
         struct slot *slot = &e->slots[i];
         if (slot->running == NULL || !is_same_attempt(slot->running, kill)) continue;
@@ -672,7 +674,7 @@ static void probe_output_directories(struct executor *e, uint32_t stage)
     struct glint_error why = {.code = GLINT_OK};
     for (uint32_t i = 0; plan != NULL && i < plan->output_count && why.code == GLINT_OK; i++) {
         char path[PATH_MAX];
-        if (remote_output_is(plan->outputs[i])) continue; /* the first tasks will say it */
+        if (remote_output_is_in_store(plan->outputs[i])) continue; /* the first tasks will say it */
         if (!text_format(path, sizeof path, "%s/try-%016llx", plan->outputs[i],
                          (unsigned long long)e->table_seed))
             continue;
@@ -759,7 +761,7 @@ int executor_handle_message(struct executor *e, struct message *m, struct glint_
     return 0;
 }
 
-uint64_t executor_find_stuck_task(struct executor *e, char *what, size_t capacity)
+uint64_t executor_find_longest_cancelled_task(struct executor *e, char *what, size_t capacity)
 {
     uint64_t oldest = 0;
     what[0] = '\0';
@@ -809,6 +811,6 @@ void executor_destroy(struct executor *e)
     block_store_destroy(e->blocks);
     pipe_semaphore_close(&e->work);
     pthread_mutex_destroy(&e->lock);
-    mem_keep_large_blocks(-block_store_memory_limit(&e->config));
+    mem_cache_raise_limit(-block_store_memory_limit(&e->config));
     mem_free(e);
 }

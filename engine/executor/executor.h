@@ -44,7 +44,7 @@ int executor_handle_message(struct executor *e, struct message *m, struct glint_
 uint32_t executor_unfinished_tasks(struct executor *e);
 /* Finds the running task that was cancelled longest ago. Returns when that was (env->now_ns) and
  * describes it in `what`, or returns 0 if no cancelled task is running. Any thread. */
-uint64_t executor_find_stuck_task(struct executor *e, char *what, size_t capacity);
+uint64_t executor_find_longest_cancelled_task(struct executor *e, char *what, size_t capacity);
 /* What fetch_server.h serves; owned by the executor. Any thread. */
 struct store *executor_store(struct executor *e);
 struct block_store *executor_blocks(struct executor *e);

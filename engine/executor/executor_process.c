@@ -182,7 +182,7 @@ static void exit_with_stuck_tasks(struct executor_process *c)
 {
     uint32_t running = c->executor != NULL ? executor_unfinished_tasks(c->executor) : 0;
     char what[2 * NAME_BYTES_MAX] = "";
-    if (c->executor != NULL) executor_find_stuck_task(c->executor, what, sizeof what);
+    if (c->executor != NULL) executor_find_longest_cancelled_task(c->executor, what, sizeof what);
     log_line(LOG_WARN, NULL, "exiting with %u task%s still running%s%s", running,
              running == 1 ? "" : "s", what[0] != '\0' ? ": " : "", what);
     work_dir_close(&c->work_dir);
@@ -252,12 +252,13 @@ static uint64_t process_ending_on_timer(struct executor_process *c, uint64_t now
 
 /* A cancelled task that does not stop blocks its slot for the rest of the job. After the limit the
  * process exits, and the driver runs its tasks on other executors. Returns when to check again. */
-static uint64_t stuck_task_on_timer(struct executor_process *c, uint64_t now)
+static uint64_t check_cancelled_tasks_on_timer(struct executor_process *c, uint64_t now)
 {
     char what[2 * NAME_BYTES_MAX];
     uint64_t limit_ns = STUCK_TASK_DEADS * c->config.cluster->heartbeat.dead_ns;
     uint64_t cancel_requested_ns =
-        c->executor != NULL ? executor_find_stuck_task(c->executor, what, sizeof what) : 0;
+        c->executor != NULL ? executor_find_longest_cancelled_task(c->executor, what, sizeof what)
+                            : 0;
     if (cancel_requested_ns == 0) return UINT64_MAX; /* checked again with the next heartbeat */
     if (now < cancel_requested_ns + limit_ns) return cancel_requested_ns + limit_ns;
     error_set(&c->why, GLINT_E_TIMEOUT, NULL, "%s was cancelled and did not stop within %llu ms",
@@ -331,7 +332,7 @@ static void on_driver_dial_timeout(struct executor_process *c)
 }
 
 /* Everything that depends on time, by phase. Returns when to call it again. */
-static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
+static uint64_t executor_process_on_timer(struct executor_process *c, uint64_t now)
 {
     if (c->phase < PROCESS_SERVING && now >= c->deadline_ns) on_driver_dial_timeout(c);
     if (c->phase < PROCESS_SERVING && now >= c->redial_at_ns) driver_conn_dial(c);
@@ -344,7 +345,8 @@ static uint64_t process_on_timer(struct executor_process *c, uint64_t now)
     /* Each of these may end the process: check the phase again before the next. */
     uint64_t next = executor_outbox_deliver(c, now);
     if (c->phase == PROCESS_SERVING) next = earlier_ns(next, drain_on_timer(c, now));
-    if (c->phase == PROCESS_SERVING) next = earlier_ns(next, stuck_task_on_timer(c, now));
+    if (c->phase == PROCESS_SERVING)
+        next = earlier_ns(next, check_cancelled_tasks_on_timer(c, now));
     return c->phase == PROCESS_SERVING ? next : now;
 }
 
@@ -357,7 +359,7 @@ static void on_process_timer(void *arg)
     if (c->phase == PROCESS_WAITING &&
         liveness_is_process_pause(&c->config.cluster->heartbeat, c->timer.expired_by_ns, now))
         c->deadline_ns += now - c->timer.expired_by_ns;
-    uint64_t next = process_on_timer(c, now);
+    uint64_t next = executor_process_on_timer(c, now);
     if (next != UINT64_MAX) executor_process_arm_timer(c, next);
 }
 
@@ -538,14 +540,14 @@ static void on_executor_signal(uv_signal_t *handle, int number)
 
 /* ---- The daemon's pipe */
 
-static void on_pipe_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
+static void on_daemon_pipe_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     static char ignored[64]; /* the daemon sends nothing more */
     (void)handle, (void)suggested;
     *out = uv_buf_init(ignored, sizeof ignored);
 }
 
-static void on_pipe_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+static void on_daemon_pipe_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct executor_process *c = stream->data;
     (void)buf;
@@ -562,13 +564,15 @@ static void write_crash_to_daemon(const char *text, size_t size)
     env_write_all(env_real(), PROCESS_PIPE_FD, text, size);
 }
 
-static int watch_daemon(struct executor_process *c, struct glint_error *error)
+static int watch_daemon_pipe(struct executor_process *c, struct glint_error *error)
 {
     uv_pipe_init(&c->loop, &c->daemon_pipe, 0); /* cannot fail: opens no descriptor */
     c->daemon_pipe.data = c;
     c->has_daemon = true;
     int r = uv_pipe_open(&c->daemon_pipe, PROCESS_PIPE_FD);
-    if (r == 0) r = uv_read_start((uv_stream_t *)&c->daemon_pipe, on_pipe_alloc, on_pipe_read);
+    if (r == 0)
+        r = uv_read_start((uv_stream_t *)&c->daemon_pipe, on_daemon_pipe_alloc,
+                          on_daemon_pipe_read);
     return r == 0 ? 0 : error_set_system(error, GLINT_E_SYSTEM, r, "read", "the daemon's pipe");
 }
 
@@ -614,7 +618,7 @@ int executor_process_run(const struct executor_process_config *config, struct gl
     if (executor_process_init(c, config->env, error) != 0) return error->code;
     uv_signal_start(&c->terminate, on_executor_signal, SIGTERM);
     if (!config->from_daemon) uv_signal_start(&c->interrupt, on_executor_signal, SIGINT);
-    if (config->from_daemon) watch_daemon(c, &why);
+    if (config->from_daemon) watch_daemon_pipe(c, &why);
     if (why.code == GLINT_OK) executor_process_start(c, config, &why);
     if (why.code != GLINT_OK) executor_process_end(c, &why);
     if (config->from_daemon) thread_restore_priority();

@@ -121,8 +121,8 @@ static int set_invalid_stage_file_error(const char *path, const char *what,
 
 /* Begins a list of up to `max` items of `size` bytes; *out is zeroed memory for them. After a
  * failure the list is empty, and u->failed set. */
-static struct unpacker begin_list(struct stage_file *f, struct unpacker *u, uint64_t max,
-                                  uint64_t size, void *out)
+static struct unpacker begin_decoded_list(struct stage_file *f, struct unpacker *u, uint64_t max,
+                                          uint64_t size, void *out)
 {
     struct unpacker list = unpack_array(u);
     void *items = NULL;
@@ -142,7 +142,7 @@ static struct unpacker begin_list(struct stage_file *f, struct unpacker *u, uint
 
 static void decode_job_arguments(struct stage_file *f, struct unpacker *u)
 {
-    struct unpacker words = begin_list(f, u, WORDS_MAX, sizeof *f->words, &f->words);
+    struct unpacker words = begin_decoded_list(f, u, WORDS_MAX, sizeof *f->words, &f->words);
     if (words.count == 0) u->failed = true;
     for (uint64_t i = 0; i < words.count && !u->failed; i++) {
         const struct glint_slice word = unpack_bytes(&words);
@@ -155,7 +155,8 @@ static void decode_job_arguments(struct stage_file *f, struct unpacker *u)
 
 static void decode_earlier_results(struct stage_file *f, struct unpacker *u)
 {
-    struct unpacker results = begin_list(f, u, EARLIER_MAX, sizeof *f->earlier, &f->earlier);
+    struct unpacker results =
+        begin_decoded_list(f, u, EARLIER_MAX, sizeof *f->earlier, &f->earlier);
     for (uint64_t i = 0; i < results.count; i++)
         f->earlier[f->earlier_count++] = unpack_bytes(&results);
     u->failed |= results.failed;
@@ -163,7 +164,8 @@ static void decode_earlier_results(struct stage_file *f, struct unpacker *u)
 
 static void decode_broadcasts(struct stage_file *f, struct unpacker *u)
 {
-    struct unpacker all = begin_list(f, u, UINT32_MAX, sizeof *f->broadcasts, &f->broadcasts);
+    struct unpacker all =
+        begin_decoded_list(f, u, UINT32_MAX, sizeof *f->broadcasts, &f->broadcasts);
     for (uint64_t i = 0; i < all.count && !u->failed; i++) {
         struct unpacker one = unpack_array(&all);
         struct packed_broadcast *b = &f->broadcasts[f->broadcast_count++];
@@ -175,7 +177,8 @@ static void decode_broadcasts(struct stage_file *f, struct unpacker *u)
 
 static void decode_stage_tasks(struct stage_file *f, struct packed_stage *stage, struct unpacker *u)
 {
-    struct unpacker tasks = begin_list(f, u, UINT32_MAX, sizeof *stage->tasks, &stage->tasks);
+    struct unpacker tasks =
+        begin_decoded_list(f, u, UINT32_MAX, sizeof *stage->tasks, &stage->tasks);
     for (uint64_t i = 0; i < tasks.count && !u->failed; i++) {
         struct unpacker one = unpack_array(&tasks);
         struct packed_task *task = &stage->tasks[stage->task_count++];
@@ -193,7 +196,7 @@ static void decode_stage(struct stage_file *f, struct unpacker *u)
     stage->shuffle = unpack_u64(u, UINT64_MAX);
     stage->outputs = (uint32_t)unpack_u64(u, ACTION_OUTPUTS_MAX);
     struct unpacker parents =
-        begin_list(f, u, f->stage_count, sizeof *stage->parents, &stage->parents);
+        begin_decoded_list(f, u, f->stage_count, sizeof *stage->parents, &stage->parents);
     for (uint64_t i = 0; i < parents.count; i++)
         stage->parents[stage->parent_count++] = (uint32_t)unpack_u64(&parents, f->stage_count - 1u);
     u->failed |= parents.failed;
@@ -203,7 +206,8 @@ static void decode_stage(struct stage_file *f, struct unpacker *u)
 
 static void decode_stages(struct stage_file *f, struct unpacker *u)
 {
-    struct unpacker stages = begin_list(f, u, PLAN_NODES_MAX, sizeof *f->stages, &f->stages);
+    struct unpacker stages =
+        begin_decoded_list(f, u, PLAN_NODES_MAX, sizeof *f->stages, &f->stages);
     if (stages.count == 0) u->failed = true;
     for (uint64_t i = 0; i < stages.count && !u->failed; i++) {
         struct unpacker one = unpack_array(&stages);

@@ -66,8 +66,8 @@ static bool append_sized_bytes(struct buffer *out, struct glint_slice bytes)
 }
 
 /* Writes a line: its key is that of `l` with `rest`, its fields are `text`, or else the records. */
-static int emit_record_line(struct record_lines *l, const char *rest,
-                            const struct glint_slice *text, struct glint_error *error)
+static int write_record_line(struct record_lines *l, const char *rest,
+                             const struct glint_slice *text, struct glint_error *error)
 {
     struct stage_worker *w = l->w;
     struct buffer *out = &w->lines;
@@ -89,11 +89,11 @@ static int emit_record_line(struct record_lines *l, const char *rest,
     return out->size >= FLUSH_BYTES ? flush_results(w, error) : 0;
 }
 
-static int emit_collected_records(struct record_lines *l, struct glint_error *error)
+static int write_collected_records(struct record_lines *l, struct glint_error *error)
 {
     char rest[40];
     text_format(rest, sizeof rest, ".%07u.%010llu", l->partition, (unsigned long long)l->number++);
-    return emit_record_line(l, rest, NULL, error);
+    return write_record_line(l, rest, NULL, error);
 }
 
 static int collect_record_for_line(struct record_lines *l, struct glint_slice key,
@@ -101,19 +101,19 @@ static int collect_record_for_line(struct record_lines *l, struct glint_slice ke
 {
     struct buffer *records = &l->w->records;
     if (records->size > 0 && records->size + key.size + value.size > STAGE_PIECE_BYTES &&
-        emit_collected_records(l, error) != 0)
+        write_collected_records(l, error) != 0)
         return error->code;
     bool memory = append_sized_bytes(records, key);
     while (memory && value.size > STAGE_PIECE_BYTES) {
         memory = append_sized_bytes(records, (struct glint_slice){value.data, STAGE_PIECE_BYTES}) &&
                  append_big_endian_size(records, STAGE_CONTINUES);
-        if (memory && emit_collected_records(l, error) != 0) return error->code;
+        if (memory && write_collected_records(l, error) != 0) return error->code;
         value.data += STAGE_PIECE_BYTES;
         value.size -= STAGE_PIECE_BYTES;
     }
     if (!memory || !append_sized_bytes(records, value)) return error_no_memory(error);
     l->records++;
-    return records->size >= STAGE_PIECE_BYTES ? emit_collected_records(l, error) : 0;
+    return records->size >= STAGE_PIECE_BYTES ? write_collected_records(l, error) : 0;
 }
 
 static int append_partition_records(struct record_lines *l, const struct run *run,
@@ -129,16 +129,18 @@ static int append_partition_records(struct record_lines *l, const struct run *ru
         r = run_reader_value(&reader, &w->scratch, &value);
         if (r == 0) r = collect_record_for_line(l, reader.key, value, error);
     }
-    if (r == 0 && w->records.size > 0) r = emit_collected_records(l, error);
+    if (r == 0 && w->records.size > 0) r = write_collected_records(l, error);
     run_reader_close(&reader);
     if (error->code == GLINT_OK && w->io.error.code != GLINT_OK) *error = w->io.error;
     return r;
 }
 
 /* The lines of `map` for one task of the reader, and the line that ends them. */
-static int emit_lines_for_task(struct stage_worker *w, const struct run *run, uint32_t map,
-                               uint32_t task, const struct stage_inputs *inputs,
-                               const struct glint_slice *counters, struct glint_error *error)
+static int write_map_output_of_reduce_task(struct stage_worker *w, const struct run *run,
+                                           uint32_t map, uint32_t task,
+                                           const struct stage_inputs *inputs,
+                                           const struct glint_slice *counters,
+                                           struct glint_error *error)
 {
     struct record_lines l = {.w = w};
     char end[128];
@@ -158,12 +160,12 @@ static int emit_lines_for_task(struct stage_worker *w, const struct run *run, ui
         !buffer_append(&w->records, fields.data, fields.size))
         return error_no_memory(error);
     const struct glint_slice fields_of_end = buffer_slice(&w->records);
-    return emit_record_line(&l, ".end", &fields_of_end, error);
+    return write_record_line(&l, ".end", &fields_of_end, error);
 }
 
 /* The counters go to the first task that gets lines, which passes them on. */
-static int emit_map_output(struct stage_worker *w, const struct run *run, uint32_t map,
-                           struct glint_slice counters, struct glint_error *error)
+static int write_map_output_lines(struct stage_worker *w, const struct run *run, uint32_t map,
+                                  struct glint_slice counters, struct glint_error *error)
 {
     struct stage_inputs inputs = {NULL, 0, 0};
     const struct glint_slice *with = &counters;
@@ -172,7 +174,7 @@ static int emit_map_output(struct stage_worker *w, const struct run *run, uint32
         r = stage_inputs_find(&w->reader_plan, w->reader->tasks[task].partition, &inputs, error);
         if (r != 0 || !stage_inputs_get_lines(&inputs, w->reader_parent, w->stage->shuffle))
             continue;
-        r = emit_lines_for_task(w, run, map, task, &inputs, with, error);
+        r = write_map_output_of_reduce_task(w, run, map, task, &inputs, with, error);
         with = NULL;
     }
     mem_free(inputs.items);
@@ -187,8 +189,8 @@ struct pieces {
     uint64_t count, checksum;
 };
 
-static int emit_output_piece(struct stage_worker *w, struct pieces *p, uint32_t file,
-                             uint64_t number, struct glint_slice bytes, struct glint_error *error)
+static int write_output_piece(struct stage_worker *w, struct pieces *p, uint32_t file,
+                              uint64_t number, struct glint_slice bytes, struct glint_error *error)
 {
     const uint64_t start = w->lines.size;
     bool memory = append_formatted_output(w, "%07u.%02u.%010llu\t", p->task, file,
@@ -203,8 +205,8 @@ static int emit_output_piece(struct stage_worker *w, struct pieces *p, uint32_t 
 }
 
 /* Writes the file `name` of an output as pieces, and removes it. */
-static int emit_output_file(struct stage_worker *w, struct pieces *p, uint32_t output,
-                            struct glint_slice name, struct glint_error *error)
+static int write_output_file_as_pieces(struct stage_worker *w, struct pieces *p, uint32_t output,
+                                       struct glint_slice name, struct glint_error *error)
 {
     char path[PATH_MAX];
     uint64_t number = 0;
@@ -222,16 +224,16 @@ static int emit_output_file(struct stage_worker *w, struct pieces *p, uint32_t o
                           number * STAGE_PIECE_BYTES);
         if (n < 0) r = error_set_system(error, GLINT_E_WORK_DIR, (int)n, "read", path);
         if (n > 0)
-            r = emit_output_piece(w, p, output + 1, number++,
-                                  (struct glint_slice){w->scratch.data, (uint64_t)n}, error);
+            r = write_output_piece(w, p, output + 1, number++,
+                                   (struct glint_slice){w->scratch.data, (uint64_t)n}, error);
     }
     w->env->close(w->env, file);
     w->env->remove(w->env, ENV_CWD, path, false);
     return r;
 }
 
-static int emit_task_result(struct stage_worker *w, uint32_t task, struct glint_slice result,
-                            struct glint_slice counters, struct glint_error *error)
+static int write_task_result_lines(struct stage_worker *w, uint32_t task, struct glint_slice result,
+                                   struct glint_slice counters, struct glint_error *error)
 {
     struct pieces p = {.task = task};
     int r = 0;
@@ -239,10 +241,10 @@ static int emit_task_result(struct stage_worker *w, uint32_t task, struct glint_
         const uint64_t left = result.size - at;
         const struct glint_slice piece = {result.data + at,
                                           left < STAGE_PIECE_BYTES ? left : STAGE_PIECE_BYTES};
-        r = emit_output_piece(w, &p, 0, p.count, piece, error);
+        r = write_output_piece(w, &p, 0, p.count, piece, error);
     }
     for (uint32_t i = 0; i < w->plan.output_count && r == 0; i++)
-        r = emit_output_file(w, &p, i, result, error);
+        r = write_output_file_as_pieces(w, &p, i, result, error);
     if (r != 0) return r;
     const bool memory =
         append_formatted_output(w, "%07u.end\t%016llx\t%llu\t%016llx", task,
@@ -254,8 +256,9 @@ static int emit_task_result(struct stage_worker *w, uint32_t task, struct glint_
 
 /* Writes what the task made as lines. `forwarded`: counters of map tasks, fields with a TAB before
  * each. */
-static int emit_output_of_task(struct stage_worker *w, uint32_t task, const struct message *done,
-                               struct glint_slice forwarded, struct glint_error *error)
+static int write_task_output_lines(struct stage_worker *w, uint32_t task,
+                                   const struct message *done, struct glint_slice forwarded,
+                                   struct glint_error *error)
 {
     struct buffer counters = {NULL, 0, 0};
     int r = 0;
@@ -266,11 +269,11 @@ static int emit_output_of_task(struct stage_worker *w, uint32_t task, const stru
     if (!memory)
         r = error_no_memory(error);
     else if (w->reader == NULL)
-        r = emit_task_result(w, task, buffer_slice(&done->body), fields, error);
+        r = write_task_result_lines(w, task, buffer_slice(&done->body), fields, error);
     else {
         struct store *store = executor_store(w->executor);
         const struct run *run = store_acquire_map_output(store, w->stage->shuffle, task, 0);
-        r = run != NULL ? emit_map_output(w, run, task, fields, error)
+        r = run != NULL ? write_map_output_lines(w, run, task, fields, error)
                         : error_set(error, GLINT_E_PROTOCOL, NULL, "a map task has no output");
         if (run != NULL) store_release(store, run);
         store_remove_attempt_output(store, w->number, task, 0);
@@ -292,8 +295,8 @@ static void on_worker_outcome(void *arg, struct message *m)
 }
 
 /* A message that the executor gets, with a copy of `body`. */
-static int executor_handle_message_copy(struct stage_worker *w, struct message *m,
-                                        struct glint_slice body, struct glint_error *error)
+static int pass_message_to_executor(struct stage_worker *w, struct message *m,
+                                    struct glint_slice body, struct glint_error *error)
 {
     if (m != NULL && !buffer_append(&m->body, body.data, body.size)) {
         message_destroy(m);
@@ -348,12 +351,12 @@ static int send_stage_to_executor(struct stage_worker *w, struct glint_error *er
     for (uint32_t i = 0; i < w->file->broadcast_count && r == 0; i++) {
         struct message *m = message_create(MSG_BROADCAST);
         if (m != NULL) m->id = w->file->broadcasts[i].id;
-        r = executor_handle_message_copy(w, m, w->file->broadcasts[i].bytes, error);
+        r = pass_message_to_executor(w, m, w->file->broadcasts[i].bytes, error);
     }
     struct message *m = r == 0 ? message_create(MSG_STAGE) : NULL;
     if (r != 0) return r;
     if (m != NULL) m->stage = w->number;
-    return executor_handle_message_copy(w, m, buffer_slice(&w->plan_bytes), error);
+    return pass_message_to_executor(w, m, buffer_slice(&w->plan_bytes), error);
 }
 
 static int start_stage_executor(struct stage_worker *w, const struct context_config *registry,
@@ -426,7 +429,7 @@ static struct message *run_task(struct stage_worker *w, uint32_t task, struct gl
         m->partition = w->stage->tasks[task].partition;
     }
     const struct glint_slice splits = w->stage->tasks[task].splits;
-    if (executor_handle_message_copy(w, m, w->fed.data != NULL ? w->fed : splits, error) != 0)
+    if (pass_message_to_executor(w, m, w->fed.data != NULL ? w->fed : splits, error) != 0)
         return NULL;
     pthread_mutex_lock(&w->lock);
     while (w->outcome == NULL) pthread_cond_wait(&w->arrived, &w->lock);
@@ -470,11 +473,12 @@ int stage_worker_peek_stage(struct line_input *in, uint32_t *out, struct glint_e
 }
 
 /* Runs one task, and writes what it made. */
-static int run_and_emit_task(struct stage_worker *w, uint32_t task, struct glint_error *error)
+static int run_task_and_write_output(struct stage_worker *w, uint32_t task,
+                                     struct glint_error *error)
 {
     struct message *done = run_task(w, task, error);
     if (done == NULL) return error->code;
-    const int r = emit_output_of_task(w, task, done, (struct glint_slice){NULL, 0}, error);
+    const int r = write_task_output_lines(w, task, done, (struct glint_slice){NULL, 0}, error);
     message_destroy(done);
     return r;
 }
@@ -559,7 +563,7 @@ int stage_worker_map_lines(struct stage_worker *w, uint32_t task, struct glint_e
     int r = spool_stdin(w, &spool, &lines, error);
     if (r == 0) r = encode_splits_with_lines(w, task, &lines, &splits, error);
     w->fed = buffer_slice(&splits);
-    if (r == 0) r = run_and_emit_task(w, task, error);
+    if (r == 0) r = run_task_and_write_output(w, task, error);
     w->fed = (struct glint_slice){NULL, 0};
     buffer_fini(&splits);
     input_spool_fini(&spool, w->env);
@@ -580,7 +584,7 @@ int stage_worker_map(struct stage_worker *w, struct line_input *in, struct glint
         if (stage_task_reads_stdin(w, task))
             return line_input_fail(in, "run it with --stdin-lines N, its lines as input", error,
                                    "task %u reads lines of standard input", task);
-        if ((r = run_and_emit_task(w, task, error)) != 0) return r;
+        if ((r = run_task_and_write_output(w, task, error)) != 0) return r;
     }
     return r;
 }
@@ -614,8 +618,8 @@ struct reduce {
     uint32_t attempt; /* of the map outputs in the store: one more for each task */
 };
 
-static int set_reduce_line_error(const struct reduce *r, struct glint_error *error,
-                                 const char *what)
+static int set_invalid_record_line_error(const struct reduce *r, struct glint_error *error,
+                                         const char *what)
 {
     return line_input_fail(r->in, SORT_HINT, error, "%s", what);
 }
@@ -676,11 +680,11 @@ static int end_map_output(struct reduce *r, struct glint_slice fields, struct gl
     int64_t stage, records;
     for (int i = 0; i < 4; i++)
         if (!glint_next_field(&fields, '\t', &field[i]))
-            return set_reduce_line_error(r, error, "the line is cut");
+            return set_invalid_record_line_error(r, error, "the line is cut");
     const struct glint_slice counters = stage_text_rest_with_tab(fields);
     if (!stage_text_hex(field[0], &id) || !glint_parse_i64(field[1], &stage) ||
         !glint_parse_i64(field[2], &records) || !stage_text_hex(field[3], &checksum))
-        return set_reduce_line_error(r, error, "the line is damaged");
+        return set_invalid_record_line_error(r, error, "the line is damaged");
     if (id != r->w->file->id)
         return line_input_fail(r->in, "run all tasks with one stage file", error,
                                "the line is of another stage file");
@@ -692,7 +696,7 @@ static int end_map_output(struct reduce *r, struct glint_slice fields, struct gl
                                "map task %u wrote %lld records, and %llu arrived", r->map,
                                (long long)records, (unsigned long long)r->records);
     if (checksum != stage_line_checksum(r->checksum, counters))
-        return set_reduce_line_error(r, error, "the lines of the map task have changed");
+        return set_invalid_record_line_error(r, error, "the lines of the map task have changed");
     if (!buffer_append(&r->forwarded, counters.data, counters.size)) return error_no_memory(error);
     if (run_writer_finish(&r->writer, &run) != 0) return *error = r->w->io.error, error->code;
     r->writing = false;
@@ -709,7 +713,7 @@ static int add_reduce_record(struct reduce *r, uint32_t partition, struct glint_
     const struct glint_slice key = buffer_slice(&r->record_key);
     const struct glint_slice value = buffer_slice(&r->value);
     if (!run_record_fits(key, value))
-        return set_reduce_line_error(r, error, "the record is too large");
+        return set_invalid_record_line_error(r, error, "the record is too large");
     r->records++;
     if (run_writer_add(&r->writer, partition, key, value) == 0) return 0;
     *error = r->w->io.error;
@@ -736,18 +740,18 @@ static int add_line_records_of_partition(struct reduce *r, uint32_t partition,
         if (!r->continues) {
             r->record_key.size = r->value.size = 0;
             if (!next_record_field(&fields, &key))
-                return set_reduce_line_error(r, error, "the line is cut");
+                return set_invalid_record_line_error(r, error, "the line is cut");
             if (!buffer_append(&r->record_key, key.data, key.size)) return error_no_memory(error);
         }
         if (!next_record_field(&fields, &value))
-            return set_reduce_line_error(r, error, "the line is cut");
+            return set_invalid_record_line_error(r, error, "the line is cut");
         if (!buffer_append(&r->value, value.data, value.size)) return error_no_memory(error);
         r->continues = fields.size == 4 && get_be32(fields.data) == STAGE_CONTINUES;
         if (r->continues) return 0;
         if (!codec_decode(types.key, buffer_slice(&r->record_key),
                           &(union glint_value){.i64 = 0}) ||
             !codec_decode(types.value, buffer_slice(&r->value), &(union glint_value){.i64 = 0}))
-            return set_reduce_line_error(r, error, "a value is not of its type");
+            return set_invalid_record_line_error(r, error, "a value is not of its type");
         if (add_reduce_record(r, partition, error) != 0) return error->code;
     }
     return 0;
@@ -775,7 +779,7 @@ static bool task_reads_partition(const struct reduce *r, uint32_t partition)
 /* ---- One task */
 
 /* Each map task of a parent that the task reads has at least the line that ends it. */
-static bool has_all_parents(const struct reduce *r)
+static bool has_all_parents_of_task(const struct reduce *r)
 {
     return r->parent == r->w->stage->parent_count;
 }
@@ -787,7 +791,7 @@ static bool task_gets_parent_lines(const struct reduce *r)
 
 static void skip_complete_parents(struct reduce *r)
 {
-    while (!has_all_parents(r) &&
+    while (!has_all_parents_of_task(r) &&
            (r->map == current_parent_stage(r)->task_count || !task_gets_parent_lines(r))) {
         r->parent++;
         r->map = 0;
@@ -797,8 +801,8 @@ static void skip_complete_parents(struct reduce *r)
 static int begin_reduce_task(struct reduce *r, uint32_t task, struct glint_error *error)
 {
     if (task >= r->w->stage->task_count || r->w->done[task])
-        return set_reduce_line_error(r, error,
-                                     "lines of a task that was there before, or does not exist");
+        return set_invalid_record_line_error(
+            r, error, "lines of a task that was there before, or does not exist");
     r->w->done[task] = r->open = true;
     r->parent = r->map = 0;
     r->forwarded.size = 0;
@@ -831,7 +835,7 @@ static int end_reduce_task(struct reduce *r, struct glint_error *error)
 {
     int code = 0;
     if (!r->open) return 0;
-    if (!has_all_parents(r))
+    if (!has_all_parents_of_task(r))
         return line_input_fail(r->in, SORT_HINT, error,
                                "the lines of map task %u of stage %u for task %u are missing",
                                r->map, r->w->stage->parents[r->parent], r->key.task);
@@ -841,7 +845,7 @@ static int end_reduce_task(struct reduce *r, struct glint_error *error)
     r->open = false;
     struct message *done = run_task(r->w, r->key.task, error);
     if (done == NULL) return error->code;
-    code = emit_output_of_task(r->w, r->key.task, done, buffer_slice(&r->forwarded), error);
+    code = write_task_output_lines(r->w, r->key.task, done, buffer_slice(&r->forwarded), error);
     message_destroy(done);
     return code;
 }
@@ -852,13 +856,13 @@ static int add_map_output_line(struct reduce *r, struct glint_slice line, struct
     const struct glint_slice whole = line;
     struct glint_slice first;
     if (!line_input_take_key(r->in, &line, &first) || !parse_record_key(first, &key))
-        return set_reduce_line_error(r, error, "not a line of glint stage map");
+        return set_invalid_record_line_error(r, error, "not a line of glint stage map");
     if (!r->open || key.task != r->key.task) {
         if (end_reduce_task(r, error) != 0 || begin_reduce_task(r, key.task, error) != 0)
             return error->code;
     }
     r->key.task = key.task;
-    if (has_all_parents(r) || key.parent != r->parent || key.map != r->map)
+    if (has_all_parents_of_task(r) || key.parent != r->parent || key.map != r->map)
         return line_input_fail(r->in, SORT_HINT, error,
                                "lines of map task %u for task %u are missing or not sorted", r->map,
                                key.task);
@@ -872,7 +876,7 @@ static int add_map_output_line(struct reduce *r, struct glint_slice line, struct
     if (key.partition != r->key.partition) r->lines = 0;
     if (!task_reads_partition(r, key.partition) || key.partition < r->key.partition ||
         key.number != r->lines++)
-        return set_reduce_line_error(r, error, "lines are missing, or not sorted");
+        return set_invalid_record_line_error(r, error, "lines are missing, or not sorted");
     r->key.partition = key.partition;
     r->checksum = stage_line_checksum(r->checksum, whole);
     return add_line_records(r, key.partition, line, error);

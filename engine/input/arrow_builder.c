@@ -43,7 +43,7 @@ bool arrow_can_build(const struct arrow_field *f)
     }
 }
 
-const char *arrow_built_format(const struct arrow_field *f)
+const char *arrow_format_string_to_build(const struct arrow_field *f)
 {
     if (arrow_can_build(f)) return f->format;
     return f->type == ARROW_BINARY_VIEW && f->dictionary == NULL ? "z" : "u";

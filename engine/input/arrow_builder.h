@@ -22,7 +22,7 @@ bool arrow_builder_init(struct arrow_builder *b, const struct arrow_field *field
 bool arrow_can_build(const struct arrow_field *field);
 /* The format of a column without parts that has the values: its own if they can be built, else that
  * of their text or bytes. */
-const char *arrow_built_format(const struct arrow_field *field);
+const char *arrow_format_string_to_build(const struct arrow_field *field);
 /* Appends the value with this text; data NULL: null. Returns NULL, or why the text is no value of
  * the type (static), and then a part of it may have been appended. Sets *out_no_memory, and returns
  * a reason, when out of memory. */

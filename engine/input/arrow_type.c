@@ -41,7 +41,7 @@ static bool can_save_type(const struct arrow_field *field)
     return can;
 }
 
-static bool append_type(const struct arrow_field *field, struct buffer *out)
+static bool append_arrow_type(const struct arrow_field *field, struct buffer *out)
 {
     const struct arrow_field *f = arrow_value_field(field);
     assert(f->type != ARROW_RUN_END && f->dictionary == NULL);
@@ -49,14 +49,14 @@ static bool append_type(const struct arrow_field *field, struct buffer *out)
     for (uint32_t i = 0; ok && i < f->child_count; i++)
         ok = buffer_append(out, i == 0 ? "(" : ",", 1) &&
              append_type_escaped(out, f->children[i].name) && buffer_append(out, "=", 1) &&
-             append_type(&f->children[i], out);
+             append_arrow_type(&f->children[i], out);
     return ok && (f->child_count == 0 || buffer_append(out, ")", 1));
 }
 
 bool arrow_type_append(const struct arrow_field *field, struct buffer *out)
 {
     const struct arrow_field *f = arrow_value_field(field);
-    if (f->type >= ARROW_LIST && can_save_type(f)) return append_type(f, out);
+    if (f->type >= ARROW_LIST && can_save_type(f)) return append_arrow_type(f, out);
     return buffer_append(out, f->format, strlen(f->format));
 }
 

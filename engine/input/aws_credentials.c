@@ -27,7 +27,7 @@
 #define SECTION_BYTES    256
 #define HELD_BYTES       16384 /* a file with a token */
 
-const char *env_variable(const char *name)
+const char *nonempty_env_variable(const char *name)
 {
     const char *value = getenv(name);
     return value != NULL && value[0] != '\0' ? value : NULL;
@@ -35,8 +35,8 @@ const char *env_variable(const char *name)
 
 const char *aws_endpoint(const char *name)
 {
-    const char *endpoint = env_variable(name);
-    return endpoint != NULL ? endpoint : env_variable("AWS_ENDPOINT_URL");
+    const char *endpoint = nonempty_env_variable(name);
+    return endpoint != NULL ? endpoint : nonempty_env_variable("AWS_ENDPOINT_URL");
 }
 
 static bool copy_text(char *out, size_t capacity, const char *text)
@@ -62,7 +62,7 @@ static int64_t parse_expiry(const char *text)
     return (int64_t)timegm(&tm) * (int64_t)SECOND_NS;
 }
 
-static bool are_keys_complete(const struct aws_keys *keys)
+static bool are_aws_keys_complete(const struct aws_keys *keys)
 {
     return keys->user[0] != '\0' && keys->password[0] != '\0' && keys->expires_ns > 0 &&
            text_is_printable(keys->user) && text_is_printable(keys->password) &&
@@ -70,8 +70,8 @@ static bool are_keys_complete(const struct aws_keys *keys)
 }
 
 /* The names of the access key, the secret, the token and the time. */
-static bool read_keys_from_json(const json_t *object, const char *const names[4],
-                                struct aws_keys *out)
+static bool read_aws_keys_from_json(const json_t *object, const char *const names[4],
+                                    struct aws_keys *out)
 {
     const char *texts[3];
     const json_t *expires = json_object_get(object, names[3]);
@@ -108,13 +108,15 @@ bool aws_answer_parse(enum aws_answer kind, const uint8_t *text, uint64_t size,
     json_error_t where;
     memset(out, 0, sizeof *out);
     if (kind == AWS_ANSWER_STS)
-        return xml_elements_parse(text, size, on_sts_element, out) == 0 && are_keys_complete(out);
+        return xml_elements_parse(text, size, on_sts_element, out) == 0 &&
+               are_aws_keys_complete(out);
     json_t *root = json_loadb((const char *)text, size, JSON_REJECT_DUPLICATES, &where);
-    const bool sound = kind == AWS_ANSWER_SSO
-                           ? read_keys_from_json(json_object_get(root, "roleCredentials"), sso, out)
-                           : read_keys_from_json(root, agent, out);
+    const bool sound =
+        kind == AWS_ANSWER_SSO
+            ? read_aws_keys_from_json(json_object_get(root, "roleCredentials"), sso, out)
+            : read_aws_keys_from_json(root, agent, out);
     json_decref(root);
-    return sound && are_keys_complete(out);
+    return sound && are_aws_keys_complete(out);
 }
 
 /* ---- Requests */
@@ -161,8 +163,8 @@ static int fetch_document_with_retries(struct env *env, const char *from, int tr
     return r == 0 ? 0 : error_set(error, (enum glint_code)r, hint, "%s", problem.cause);
 }
 
-static int fetch_keys(struct env *env, const char *from, struct remote_request *request,
-                      enum aws_answer kind, struct aws_keys *out, struct glint_error *error)
+static int fetch_aws_keys(struct env *env, const char *from, struct remote_request *request,
+                          enum aws_answer kind, struct aws_keys *out, struct glint_error *error)
 {
     struct buffer text = {NULL, 0, 0};
     long status;
@@ -174,8 +176,8 @@ static int fetch_keys(struct env *env, const char *from, struct remote_request *
 }
 
 /* Reads a file with a token, without the white space at its end. */
-static int read_token(struct env *env, const char *path, char *out, size_t capacity,
-                      struct glint_error *error)
+static int read_token_file(struct env *env, const char *path, char *out, size_t capacity,
+                           struct glint_error *error)
 {
     if (!env_read_text(env, path, out, capacity))
         return set_credentials_refused_error(error, path, "this file with a token cannot be read");
@@ -186,16 +188,16 @@ static int read_token(struct env *env, const char *path, char *out, size_t capac
     return 0;
 }
 
-static int fetch_keys_of_web_identity(struct env *env, const char *role, const char *token_file,
-                                      const char *region, struct aws_keys *out,
-                                      struct glint_error *error)
+static int fetch_aws_keys_of_web_identity(struct env *env, const char *role, const char *token_file,
+                                          const char *region, struct aws_keys *out,
+                                          struct glint_error *error)
 {
     static const char from[] = "credentials of a web identity";
     static const char action[] = "/?Action=AssumeRoleWithWebIdentity&Version=2011-06-15";
     char token[HELD_BYTES], url[URL_BYTES];
-    const char *session = env_variable("AWS_ROLE_SESSION_NAME");
+    const char *session = nonempty_env_variable("AWS_ROLE_SESSION_NAME");
     const char *endpoint = aws_endpoint("AWS_ENDPOINT_URL_STS");
-    if (read_token(env, token_file, token, sizeof token, error) != 0) return error->code;
+    if (read_token_file(env, token_file, token, sizeof token, error) != 0) return error->code;
     const bool fits =
         (endpoint != NULL
              ? text_format(url, sizeof url, "%s%s", endpoint, action)
@@ -206,13 +208,13 @@ static int fetch_keys_of_web_identity(struct env *env, const char *role, const c
         remote_url_add_parameter(url, sizeof url, "WebIdentityToken", token);
     if (!fits) return set_credentials_refused_error(error, from, "the token is too long");
     struct remote_request request = {.url = url};
-    return fetch_keys(env, from, &request, AWS_ANSWER_STS, out, error);
+    return fetch_aws_keys(env, from, &request, AWS_ANSWER_STS, out, error);
 }
 
 /* ---- Containers */
 
 /* Over http only on this machine: the token of the agent goes there. */
-static bool is_agent_url(const char *url)
+static bool may_send_token_to_url(const char *url)
 {
     static const char *const hosts[] = {"127.0.0.1",     "localhost",      "[::1]",
                                         "169.254.170.2", "169.254.170.23", "[fd00:ec2::23]"};
@@ -229,23 +231,24 @@ static bool is_agent_url(const char *url)
     return false;
 }
 
-static int fetch_keys_of_container(const struct chain *c, struct aws_keys *out,
-                                   struct glint_error *error)
+static int fetch_aws_keys_of_container(const struct chain *c, struct aws_keys *out,
+                                       struct glint_error *error)
 {
     static const char from[] = "credentials of the container";
     char url[URL_BYTES], token[AWS_TOKEN_BYTES] = "", header[HEADER_BYTES];
-    const char *path = env_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-    const char *full = env_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
-    const char *file = env_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    const char *path = nonempty_env_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = nonempty_env_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const char *file = nonempty_env_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
     bool fits = path != NULL ? text_format(url, sizeof url, "http://169.254.170.2%s", path)
                              : copy_text(url, sizeof url, full);
-    if (!fits || (path == NULL && !is_agent_url(url)))
+    if (!fits || (path == NULL && !may_send_token_to_url(url)))
         return set_credentials_refused_error(
             error, from, "AWS_CONTAINER_CREDENTIALS_FULL_URI is no URL of https or this machine");
-    if (file != NULL && read_token(c->env, file, token, sizeof token, error) != 0)
+    if (file != NULL && read_token_file(c->env, file, token, sizeof token, error) != 0)
         return error->code;
     if (file == NULL)
-        fits = copy_text(token, sizeof token, env_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
+        fits = copy_text(token, sizeof token,
+                         nonempty_env_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
     fits = fits && text_is_printable(token) &&
            text_format(header, sizeof header, "Authorization: %s", token);
     if (!fits)
@@ -255,7 +258,7 @@ static int fetch_keys_of_container(const struct chain *c, struct aws_keys *out,
                                      .no_proxy = true,
                                      .timeout_ms = AGENT_TIMEOUT_MS,
                                      .condition = token[0] != '\0' ? header : NULL};
-    return fetch_keys(c->env, from, &request, AWS_ANSWER_AGENT, out, error);
+    return fetch_aws_keys(c->env, from, &request, AWS_ANSWER_AGENT, out, error);
 }
 
 /* ---- Machines. IMDSv2: a token that only this machine can get comes first. */
@@ -281,11 +284,12 @@ static int fetch_metadata_text(struct env *env, int tries, struct remote_request
     return r;
 }
 
-static int fetch_machine_keys(struct env *env, struct aws_keys *out, struct glint_error *error)
+static int fetch_aws_keys_of_machine(struct env *env, struct aws_keys *out,
+                                     struct glint_error *error)
 {
     static const char roles[] = "/latest/meta-data/iam/security-credentials/";
     char url[URL_BYTES], token[AWS_TOKEN_BYTES], header[HEADER_BYTES], role[AWS_KEY_BYTES];
-    const char *endpoint = env_variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    const char *endpoint = nonempty_env_variable("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     struct glint_error problem = {.code = GLINT_OK};
     long status;
     if (endpoint == NULL) endpoint = "http://169.254.169.254";
@@ -307,9 +311,9 @@ static int fetch_machine_keys(struct env *env, struct aws_keys *out, struct glin
     if (r != 0 && status == 404) return GLINT_E_INPUT_NOT_FOUND; /* it has no role */
     if (r != 0) return error_set(error, (enum glint_code)r, NULL, "%s", problem.cause);
     if (!text_format(url, sizeof url, "%.*s%s", size, endpoint, roles) ||
-        !remote_url_encode(role, strlen(role), "", url, sizeof url))
+        !remote_url_append_encoded(role, strlen(role), "", url, sizeof url))
         return set_credentials_refused_error(error, machine, "the role's name is too long");
-    return fetch_keys(env, machine, &request, AWS_ANSWER_AGENT, out, error);
+    return fetch_aws_keys(env, machine, &request, AWS_ANSWER_AGENT, out, error);
 }
 
 /* ---- SSO */
@@ -347,13 +351,14 @@ static int read_sso_token_file(void *arg, const char *name)
     return 0;
 }
 
-static int fetch_keys_of_sso(struct env *env, const struct aws_sso *sso, struct aws_keys *out,
-                             struct glint_error *error)
+static int fetch_aws_keys_of_sso(struct env *env, const struct aws_sso *sso, struct aws_keys *out,
+                                 struct glint_error *error)
 {
     static const char from[] = "credentials of SSO";
     char url[URL_BYTES], header[HEADER_BYTES];
     struct sso_search search = {.env = env, .sso = sso};
-    const char *home = env_variable("HOME"), *endpoint = aws_endpoint("AWS_ENDPOINT_URL_SSO");
+    const char *home = nonempty_env_variable("HOME"),
+               *endpoint = aws_endpoint("AWS_ENDPOINT_URL_SSO");
     assert(sso->start_url[0] != '\0' && sso->role[0] != '\0');
     if (home != NULL &&
         text_format(search.directory, sizeof search.directory, "%s/.aws/sso/cache", home))
@@ -373,7 +378,7 @@ static int fetch_keys_of_sso(struct env *env, const struct aws_sso *sso, struct 
     if (!fits)
         return set_credentials_refused_error(error, from, "the profile's texts are too long");
     struct remote_request request = {.url = url, .condition = header};
-    return fetch_keys(env, from, &request, AWS_ANSWER_SSO, out, error);
+    return fetch_aws_keys(env, from, &request, AWS_ANSWER_SSO, out, error);
 }
 
 /* ---- Files */
@@ -391,7 +396,8 @@ static const struct aws_file config_file = {"AWS_CONFIG_FILE", "config"};
 static char *read_aws_file(struct env *env, const struct aws_file *file)
 {
     char path[PATH_MAX];
-    const char *other = env_variable(file->variable), *home = env_variable("HOME");
+    const char *other = nonempty_env_variable(file->variable),
+               *home = nonempty_env_variable("HOME");
     if (other == NULL && home == NULL) return NULL;
     const bool fits = other != NULL
                           ? text_format(path, sizeof path, "%s", other)
@@ -412,7 +418,7 @@ static char *trim_spaces(char *at, char *end)
 
 /* Returns the value of `key` in the section, or NULL; key NULL: the section's name. Changes the
  * text: call it on a fresh copy. */
-static const char *find_profile_value(char *text, const char *section, const char *key)
+static const char *find_aws_file_value(char *text, const char *section, const char *key)
 {
     bool inside = false;
     for (char *next, *line = text; line != NULL; line = next) {
@@ -438,7 +444,7 @@ static bool read_aws_file_value(struct env *env, const struct aws_file *file, co
 {
     char *text = read_aws_file(env, file);
     const bool fits =
-        copy_text(out, capacity, text != NULL ? find_profile_value(text, section, key) : NULL);
+        copy_text(out, capacity, text != NULL ? find_aws_file_value(text, section, key) : NULL);
     mem_free(text);
     return fits;
 }
@@ -448,31 +454,31 @@ static bool aws_file_has_value(struct env *env, const struct aws_file *file, con
                                const char *key)
 {
     char *text = read_aws_file(env, file);
-    const bool found = text != NULL && find_profile_value(text, section, key) != NULL;
+    const bool found = text != NULL && find_aws_file_value(text, section, key) != NULL;
     mem_free(text);
     return found;
 }
 
 /* The name of a profile's section in the file config. */
-static bool format_config_section(const char *profile, char *out, size_t capacity)
+static bool format_aws_profile_section(const char *profile, char *out, size_t capacity)
 {
     const bool first = strcmp(profile, "default") == 0;
     return text_format(out, capacity, first ? "%s" : "profile %s", profile);
 }
 
-static bool read_region(struct env *env, const char *profile, char *out, size_t capacity)
+static bool read_aws_region(struct env *env, const char *profile, char *out, size_t capacity)
 {
     char section[SECTION_BYTES];
-    const char *region = env_variable("AWS_REGION");
-    if (region == NULL) region = env_variable("AWS_DEFAULT_REGION");
+    const char *region = nonempty_env_variable("AWS_REGION");
+    if (region == NULL) region = nonempty_env_variable("AWS_DEFAULT_REGION");
     if (region != NULL) return copy_text(out, capacity, region);
-    if (!format_config_section(profile, section, sizeof section) ||
+    if (!format_aws_profile_section(profile, section, sizeof section) ||
         !read_aws_file_value(env, &config_file, section, "region", out, capacity))
         return false;
     return out[0] != '\0' || copy_text(out, capacity, "us-east-1");
 }
 
-static bool read_profile(struct env *env, const char *profile, struct aws_keys *out)
+static bool read_aws_keys_of_profile(struct env *env, const char *profile, struct aws_keys *out)
 {
     static const struct aws_file *const file = &credentials_file;
     return read_aws_file_value(env, file, profile, "aws_access_key_id", out->user,
@@ -484,13 +490,13 @@ static bool read_profile(struct env *env, const char *profile, struct aws_keys *
 }
 
 /* Whether the profile's credentials come from elsewhere than its keys. */
-static bool has_other_credentials(struct env *env, const char *profile)
+static bool has_aws_credentials_besides_keys(struct env *env, const char *profile)
 {
     static const char *const keys[] = {"role_arn", "sso_session", "sso_start_url",
                                        "credential_process", "web_identity_token_file"};
     char section[SECTION_BYTES];
     bool found = false;
-    if (!format_config_section(profile, section, sizeof section)) return false;
+    if (!format_aws_profile_section(profile, section, sizeof section)) return false;
     for (size_t i = 0; !found && i < sizeof keys / sizeof *keys; i++)
         found = aws_file_has_value(env, &config_file, section, keys[i]) ||
                 aws_file_has_value(env, &credentials_file, profile, keys[i]);
@@ -498,12 +504,12 @@ static bool has_other_credentials(struct env *env, const char *profile)
 }
 
 /* The profile has no keys: sets the error unless requests are not to be signed. */
-static int check_requests_may_be_unsigned(struct env *env, const char *profile,
-                                          struct glint_error *error)
+static int check_aws_requests_may_be_unsigned(struct env *env, const char *profile,
+                                              struct glint_error *error)
 {
     char section[SECTION_BYTES];
-    const bool named = env_variable("AWS_PROFILE") != NULL;
-    if (has_other_credentials(env, profile))
+    const bool named = nonempty_env_variable("AWS_PROFILE") != NULL;
+    if (has_aws_credentials_besides_keys(env, profile))
         return error_set(
             error, GLINT_E_INPUT_PERMISSION,
             "set what `aws configure export-credentials --format env` prints",
@@ -511,7 +517,7 @@ static int check_requests_may_be_unsigned(struct env *env, const char *profile,
             "needs; those are not read",
             profile);
     if (!named) return 0;
-    if (!format_config_section(profile, section, sizeof section) ||
+    if (!format_aws_profile_section(profile, section, sizeof section) ||
         (!aws_file_has_value(env, &credentials_file, profile, NULL) &&
          !aws_file_has_value(env, &config_file, section, NULL)))
         return error_set(error, GLINT_E_INPUT_PERMISSION,
@@ -541,8 +547,8 @@ static struct {
 typedef int fetch_call(const struct chain *c, struct aws_keys *out, struct glint_error *error);
 
 /* Calls `call` unless what it gave before is still valid. */
-static int fetch_keys_unless_cached(const struct chain *c, const char *source, fetch_call *call,
-                                    struct aws_keys *out, struct glint_error *error)
+static int fetch_aws_keys_unless_cached(const struct chain *c, const char *source, fetch_call *call,
+                                        struct aws_keys *out, struct glint_error *error)
 {
     int r = 0;
     pthread_mutex_lock(&cache.lock);
@@ -559,12 +565,12 @@ static int fetch_keys_unless_cached(const struct chain *c, const char *source, f
     return r;
 }
 
-static int fetch_role_of_environment(const struct chain *c, struct aws_keys *out,
-                                     struct glint_error *error)
+static int fetch_aws_keys_of_environment_role(const struct chain *c, struct aws_keys *out,
+                                              struct glint_error *error)
 {
-    return fetch_keys_of_web_identity(c->env, env_variable("AWS_ROLE_ARN"),
-                                      env_variable("AWS_WEB_IDENTITY_TOKEN_FILE"), c->region, out,
-                                      error);
+    return fetch_aws_keys_of_web_identity(c->env, nonempty_env_variable("AWS_ROLE_ARN"),
+                                          nonempty_env_variable("AWS_WEB_IDENTITY_TOKEN_FILE"),
+                                          c->region, out, error);
 }
 
 /* Reads a key of the profile, or of a section of config. Returns false if there is none. */
@@ -574,8 +580,8 @@ static bool read_config_file_value(const struct chain *c, const char *section, c
     return read_aws_file_value(c->env, &config_file, section, key, out, capacity) && out[0] != '\0';
 }
 
-static int fetch_role_of_profile(const struct chain *c, struct aws_keys *out,
-                                 struct glint_error *error)
+static int fetch_aws_keys_of_profile_role(const struct chain *c, struct aws_keys *out,
+                                          struct glint_error *error)
 {
     char role[2048], file[PATH_MAX];
     const bool fits =
@@ -584,11 +590,11 @@ static int fetch_role_of_profile(const struct chain *c, struct aws_keys *out,
     if (!fits)
         return error_set(error, GLINT_E_INPUT_PERMISSION, NULL, "the profile %s is not valid",
                          c->profile);
-    return fetch_keys_of_web_identity(c->env, role, file, c->region, out, error);
+    return fetch_aws_keys_of_web_identity(c->env, role, file, c->region, out, error);
 }
 
 /* Returns false if the profile has no SSO, or not all that it needs. */
-static bool read_sso(const struct chain *c, struct aws_sso *out)
+static bool read_aws_sso_settings(const struct chain *c, struct aws_sso *out)
 {
     char session[SECTION_BYTES], section[SECTION_BYTES + 16];
     const char *from = c->section;
@@ -603,86 +609,91 @@ static bool read_sso(const struct chain *c, struct aws_sso *out)
            read_config_file_value(c, c->section, "sso_role_name", out->role, sizeof out->role);
 }
 
-static int fetch_sso_of_profile(const struct chain *c, struct aws_keys *out,
-                                struct glint_error *error)
+static int fetch_aws_keys_of_profile_sso(const struct chain *c, struct aws_keys *out,
+                                         struct glint_error *error)
 {
     struct aws_sso sso = {.role = ""};
-    const bool sound = read_sso(c, &sso);
+    const bool sound = read_aws_sso_settings(c, &sso);
     assert(sound);
-    return fetch_keys_of_sso(c->env, &sso, out, error);
+    return fetch_aws_keys_of_sso(c->env, &sso, out, error);
 }
 
 /* Where nothing answers, it is not asked again for a while, and there are no credentials. */
-static int fetch_keys_of_machine_if_present(const struct chain *c, struct aws_keys *out,
-                                            struct glint_error *error)
+static int fetch_aws_keys_of_machine_if_present(const struct chain *c, struct aws_keys *out,
+                                                struct glint_error *error)
 {
     const int64_t now = c->env->wall_ns(c->env);
     if (cache.absent_ns != 0 && now < cache.absent_ns + MACHINE_ABSENT_NS) return 0;
-    const int r = fetch_machine_keys(c->env, out, error);
+    const int r = fetch_aws_keys_of_machine(c->env, out, error);
     if (r == GLINT_E_INPUT_NOT_FOUND) cache.absent_ns = now;
     return r == GLINT_E_INPUT_NOT_FOUND ? 0 : r;
 }
 
-static bool is_machine_disabled(void)
+static bool is_aws_metadata_service_disabled(void)
 {
-    const char *disabled = env_variable("AWS_EC2_METADATA_DISABLED");
+    const char *disabled = nonempty_env_variable("AWS_EC2_METADATA_DISABLED");
     return disabled != NULL && strcasecmp(disabled, "true") == 0;
 }
 
 /* ---- The order */
 
-static int find_keys_of_profile(const struct chain *c, struct aws_keys *out,
-                                struct glint_error *error)
+static int find_aws_keys_of_profile(const struct chain *c, struct aws_keys *out,
+                                    struct glint_error *error)
 {
     char source[SECTION_BYTES + 16];
     struct aws_sso sso;
-    if (!read_profile(c->env, c->profile, out))
+    if (!read_aws_keys_of_profile(c->env, c->profile, out))
         return error_set(error, GLINT_E_INPUT_URL, NULL, "the credentials are too long");
     if (out->user[0] != '\0' && out->password[0] != '\0') return 0;
     out->user[0] = '\0';
     text_format(source, sizeof source, "profile %s", c->profile);
     if (aws_file_has_value(c->env, &config_file, c->section, "web_identity_token_file"))
-        return fetch_keys_unless_cached(c, source, fetch_role_of_profile, out, error);
-    if (read_sso(c, &sso))
-        return fetch_keys_unless_cached(c, source, fetch_sso_of_profile, out, error);
-    return check_requests_may_be_unsigned(c->env, c->profile, error);
+        return fetch_aws_keys_unless_cached(c, source, fetch_aws_keys_of_profile_role, out, error);
+    if (read_aws_sso_settings(c, &sso))
+        return fetch_aws_keys_unless_cached(c, source, fetch_aws_keys_of_profile_sso, out, error);
+    return check_aws_requests_may_be_unsigned(c->env, c->profile, error);
 }
 
 /* Sets *out to credentials; without a `user` there are none. */
 static int find_aws_keys(const struct chain *c, struct aws_keys *out, struct glint_error *error)
 {
-    const char *user = env_variable("AWS_ACCESS_KEY_ID");
-    const char *password = env_variable("AWS_SECRET_ACCESS_KEY");
+    const char *user = nonempty_env_variable("AWS_ACCESS_KEY_ID");
+    const char *password = nonempty_env_variable("AWS_SECRET_ACCESS_KEY");
     memset(out, 0, sizeof *out);
     if (user != NULL && password != NULL) {
         if (copy_text(out->user, sizeof out->user, user) &&
             copy_text(out->password, sizeof out->password, password) &&
-            copy_text(out->token, sizeof out->token, env_variable("AWS_SESSION_TOKEN")))
+            copy_text(out->token, sizeof out->token, nonempty_env_variable("AWS_SESSION_TOKEN")))
             return 0;
         return error_set(error, GLINT_E_INPUT_URL, NULL, "the credentials are too long");
     }
-    if (env_variable("AWS_WEB_IDENTITY_TOKEN_FILE") != NULL && env_variable("AWS_ROLE_ARN") != NULL)
-        return fetch_keys_unless_cached(c, "web identity", fetch_role_of_environment, out, error);
-    const int r = find_keys_of_profile(c, out, error);
+    if (nonempty_env_variable("AWS_WEB_IDENTITY_TOKEN_FILE") != NULL &&
+        nonempty_env_variable("AWS_ROLE_ARN") != NULL)
+        return fetch_aws_keys_unless_cached(c, "web identity", fetch_aws_keys_of_environment_role,
+                                            out, error);
+    const int r = find_aws_keys_of_profile(c, out, error);
     if (r != 0 || out->user[0] != '\0') return r;
-    if (env_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
-        env_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL)
-        return fetch_keys_unless_cached(c, "container", fetch_keys_of_container, out, error);
-    return is_machine_disabled() ? 0
-                                 : fetch_keys_unless_cached(
-                                       c, "machine", fetch_keys_of_machine_if_present, out, error);
+    if (nonempty_env_variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") != NULL ||
+        nonempty_env_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") != NULL)
+        return fetch_aws_keys_unless_cached(c, "container", fetch_aws_keys_of_container, out,
+                                            error);
+    return is_aws_metadata_service_disabled()
+               ? 0
+               : fetch_aws_keys_unless_cached(c, "machine", fetch_aws_keys_of_machine_if_present,
+                                              out, error);
 }
 
 int aws_credentials_read(struct env *env, struct remote_signature *out, int64_t *out_expires_ns,
                          char *region, size_t capacity, struct glint_error *error)
 {
     struct aws_keys keys;
-    struct chain c = {.env = env, .profile = env_variable("AWS_PROFILE"), .region = region};
+    struct chain c = {
+        .env = env, .profile = nonempty_env_variable("AWS_PROFILE"), .region = region};
     if (c.profile == NULL) c.profile = "default";
     *out = (struct remote_signature){.scheme = ""};
     *out_expires_ns = 0;
-    bool fits = read_region(env, c.profile, region, capacity) &&
-                format_config_section(c.profile, c.section, sizeof c.section);
+    bool fits = read_aws_region(env, c.profile, region, capacity) &&
+                format_aws_profile_section(c.profile, c.section, sizeof c.section);
     if (fits) {
         const int r = find_aws_keys(&c, &keys, error);
         if (r != 0 || keys.user[0] == '\0') return r;

@@ -27,7 +27,7 @@ bool aws_answer_parse(enum aws_answer kind, const uint8_t *text, uint64_t size,
                       struct aws_keys *out);
 
 /* NULL if the variable of the environment is empty, too. */
-const char *env_variable(const char *name);
+const char *nonempty_env_variable(const char *name);
 /* The endpoint that this variable, or the one for all services, names; NULL: Amazon's. */
 const char *aws_endpoint(const char *name);
 /* Fills in the signature's parts if this process has credentials, and sets `region`;

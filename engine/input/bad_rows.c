@@ -98,7 +98,7 @@ static void format_row_for_error(struct glint_slice row, bool converted, char *o
 }
 
 /* Returns the bad rows of this attempt, for all reasons. The driver checks the sum of the job. */
-static int64_t count_bad_rows(const struct task_counters *c)
+static int64_t sum_bad_rows_of_attempt(const struct task_counters *c)
 {
     int64_t sum = 0;
     for (uint32_t i = COUNT_BUILT_IN; i < c->used; i++)
@@ -199,7 +199,8 @@ static int skip_bad_rows_or_set_code(struct glint_task *task, int64_t rows, cons
     if (task->uncount_bad_rows) return 0;
     int r = count_rows_as_skipped(task, reason, rows);
     if (r < 0) return r;
-    if (options->bad_rows_max < 0 || count_bad_rows(&task->counters) <= options->bad_rows_max)
+    if (options->bad_rows_max < 0 ||
+        sum_bad_rows_of_attempt(&task->counters) <= options->bad_rows_max)
         return 0;
     *hint = "raise --max-bad-rows, or check the input";
     return *code = GLINT_E_TOO_MANY_BAD_ROWS;

@@ -96,7 +96,7 @@ static int read_input_for_library(void *context, uint64_t offset, void *out, uin
     return input_stream_read_at(&f->stream, out, size, offset);
 }
 
-static const char *piece_name(uint8_t format)
+static const char *row_group_name_of_format(uint8_t format)
 {
     if (format == FORMAT_PARQUET) return "row group";
     return format == FORMAT_ORC ? "stripe" : "batch";
@@ -109,7 +109,8 @@ int column_file_set_error(struct column_file *f, const struct format_error *e)
     char where[64] = "";
     if (f->error->code != GLINT_OK) return f->error->code;
     if (e->piece >= 0)
-        text_format(where, sizeof where, "%s %" PRId64 ": ", piece_name(piece->format), e->piece);
+        text_format(where, sizeof where, "%s %" PRId64 ": ",
+                    row_group_name_of_format(piece->format), e->piece);
     switch (e->kind) {
     case FORMAT_ERROR_MEMORY:
         return error_set(f->error, GLINT_E_MEMORY_LIMIT, "raise --memory", "%s: %s%s", piece->path,
@@ -127,7 +128,7 @@ int column_file_set_error(struct column_file *f, const struct format_error *e)
     }
 }
 
-static int read_schema(struct column_file *f, struct arena *arena)
+static int read_column_file_schema(struct column_file *f, struct arena *arena)
 {
     assert(f->library != NULL && f->file == NULL && f->stream.open);
     struct ArrowSchema schema = {.release = NULL};
@@ -158,7 +159,7 @@ int column_file_open(struct column_file *f, struct env *env, struct glint_task *
     if (f->library == NULL) return error->code;
     int r = task != NULL ? input_stream_open_in_task(&f->stream, task, piece, 0)
                          : input_stream_open(&f->stream, env, piece, 0, error);
-    return r == 0 ? read_schema(f, arena) : r;
+    return r == 0 ? read_column_file_schema(f, arena) : r;
 }
 
 void column_file_close(struct column_file *f)
@@ -257,7 +258,7 @@ static enum arrow_common find_common_type(const struct schema_column *c)
     return (enum arrow_common)(ARROW_COMMON_DECIMAL + c->scale);
 }
 
-static bool is_binary(const char *type)
+static bool is_binary_arrow_format(const char *type)
 {
     return type[0] == 'z' || type[0] == 'Z' || type[0] == 'w';
 }
@@ -272,7 +273,8 @@ static int widen_column_type(struct schema_reader *s, struct schema_column *know
     known->several_types |= !null && !was_null && strcmp(known->type, type) != 0;
     if (was_null && !null)
         known->type = arena_strdup(s->arena, type);
-    else if (!null && strcmp(known->type, type) != 0 && (is_binary(type) || is_binary(known->type)))
+    else if (!null && strcmp(known->type, type) != 0 &&
+             (is_binary_arrow_format(type) || is_binary_arrow_format(known->type)))
         known->type = "z";
     else if (!null && strcmp(known->type, type) != 0)
         known->type = class == COLUMN_TEXT ? "u" : class == COLUMN_I64 ? "l" : "g";
@@ -405,8 +407,8 @@ static int finish_schema(struct schema_reader *s)
     return 0;
 }
 
-int input_list_need_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
-                            struct glint_error *error)
+int input_list_set_needed_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
+                                  struct glint_error *error)
 {
     assert(list->schema != NULL && (numbers != NULL || count == 0));
     const struct column_schema *schema = list->schema;
@@ -430,8 +432,8 @@ int input_list_need_columns(struct input_list *list, const uint32_t *numbers, ui
     return 0;
 }
 
-int input_list_key_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
-                           struct glint_error *error)
+int input_list_set_key_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
+                               struct glint_error *error)
 {
     const struct row_layout *layout = list->layout;
     assert(layout != NULL && (numbers != NULL || count == 0));
@@ -444,7 +446,7 @@ int input_list_key_columns(struct input_list *list, const uint32_t *numbers, uin
     for (uint32_t i = 0; i < count; i++)
         if (numbers[i] < list->schema->count) list->keys[numbers[i]] = true;
     for (uint32_t i = 0; i < layout->count; i++) fields[i] = layout->columns[i].field;
-    return input_list_need_columns(list, fields, layout->count, error);
+    return input_list_set_needed_columns(list, fields, layout->count, error);
 }
 
 static int read_schemas_of_files(struct schema_reader *s)
@@ -481,7 +483,7 @@ static const char *version_of_input_file(const struct input_file *file)
     return file->remote != NULL ? file->remote->version : "";
 }
 
-static bool is_kept_file(const struct kept_file *kept, const struct input_file *file)
+static bool is_same_file_version(const struct kept_file *kept, const struct input_file *file)
 {
     return kept->size == file->size && kept->mtime_ns == file->mtime_ns &&
            strcmp(kept->path, file->path) == 0 &&
@@ -495,7 +497,7 @@ static const struct column_schema *find_kept_schema(const struct column_schemas 
         uint64_t i = 0;
         assert(k->schema != NULL);
         while (k->count == list->count && i < list->count &&
-               is_kept_file(&k->files[i], &list->files[i]))
+               is_same_file_version(&k->files[i], &list->files[i]))
             i++;
         if (k->count == list->count && i == list->count) return k->schema;
     }
@@ -512,7 +514,8 @@ void column_schemas_fini(struct column_schemas *kept)
 }
 
 /* Copies what identifies the list's files into the arena. Returns NULL when out of memory. */
-static struct kept_schema *create_kept_schema(const struct input_list *list, struct arena *arena)
+static struct kept_schema *create_schema_cache_entry(const struct input_list *list,
+                                                     struct arena *arena)
 {
     struct kept_schema *k = arena_alloc(arena, sizeof *k);
     struct kept_file *files = arena_alloc(arena, (list->count + 1) * sizeof *files);
@@ -538,7 +541,7 @@ int input_list_read_schema(struct env *env, struct input_list *list, struct glin
     if (list->schema == NULL) {
         struct arena arena = {NULL, NULL, 0};
         struct schema_reader s = {.env = env, .list = list, .error = error, .arena = &arena};
-        struct kept_schema *k = create_kept_schema(list, &arena);
+        struct kept_schema *k = create_schema_cache_entry(list, &arena);
         const int r = k != NULL ? read_schemas_of_files(&s) : error_no_memory(error);
         name_table_fini(&s.names);
         buffer_fini(&s.type);
@@ -553,5 +556,5 @@ int input_list_read_schema(struct env *env, struct input_list *list, struct glin
         k->next = list->schemas->first;
         list->schemas->first = k;
     }
-    return list->layout != NULL ? 0 : input_list_need_columns(list, NULL, 0, error);
+    return list->layout != NULL ? 0 : input_list_set_needed_columns(list, NULL, 0, error);
 }

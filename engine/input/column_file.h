@@ -111,11 +111,11 @@ void column_schemas_fini(struct column_schemas *kept);
 int input_list_read_schema(struct env *env, struct input_list *list, struct glint_error *error);
 /* Sets the layout to the columns with these numbers, from 0. The schema was read. Returns 0 or
  * NO_MEMORY. */
-int input_list_need_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
-                            struct glint_error *error);
+int input_list_set_needed_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
+                                  struct glint_error *error);
 /* Marks columns as keys, in the layout and in later ones; numbers beyond the last column have no
  * effect, NULL: all columns. The schema was read. Returns 0 or NO_MEMORY. */
-int input_list_key_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
-                           struct glint_error *error);
+int input_list_set_key_columns(struct input_list *list, const uint32_t *numbers, uint32_t count,
+                               struct glint_error *error);
 
 #endif

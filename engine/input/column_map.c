@@ -80,8 +80,8 @@ static uint32_t column_index_find(const struct column_index *x, struct glint_sli
 }
 
 /* Merges both sorted lists. taken[i]: field i of the file has a column of `index`. */
-static void match_names(const struct column_index *x, const struct column_index *file,
-                        uint32_t *out, bool *taken)
+static void match_column_names(const struct column_index *x, const struct column_index *file,
+                               uint32_t *out, bool *taken)
 {
     uint64_t at = 0;
     for (uint64_t i = 0; i < x->count; i++) {
@@ -140,7 +140,7 @@ static bool column_index_match(const struct column_index *x, const struct column
     bool *taken = mem_zalloc(file->count + 1);
     bool ok = taken != NULL;
     *out_map = NULL;
-    if (ok) match_names(x, file, out, taken);
+    if (ok) match_column_names(x, file, out, taken);
     for (uint64_t i = 0; ok && i < x->count; i++) ok = add_field_to_column_runs(&l, out[i]);
     for (uint64_t i = 0; ok && i < file->count; i++)
         if (!taken[i]) ok = add_field_to_column_runs(&l, (uint32_t)i);
@@ -265,7 +265,7 @@ struct matcher {
     bool wider;       /* the header is that of the first file, and more */
 };
 
-static bool same_bytes(struct glint_slice a, struct glint_slice b)
+static bool is_same_slice(struct glint_slice a, struct glint_slice b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
@@ -343,8 +343,8 @@ static int match_columns_of_file(struct matcher *m, struct input_file *file, boo
 {
     struct input_columns *c = &m->list->columns;
     int r = 0;
-    if (same_bytes(c->header, m->line)) return 0;
-    if (m->last.data != NULL && same_bytes(m->last, m->line))
+    if (is_same_slice(c->header, m->line)) return 0;
+    if (m->last.data != NULL && is_same_slice(m->last, m->line))
         file->columns = m->last_map;
     else
         r = match_other_header(m, file);
@@ -360,7 +360,7 @@ static int read_header(struct matcher *m, struct env *env, struct input_ahead *a
     struct buffer line = {NULL, 0, 0};
     bool found;
     int r = read_first_line_ahead(env, ahead, index, line_bytes_max, &line, &found, m->error);
-    if (r == 0 && found && (m->last.data == NULL || !same_bytes(m->last, buffer_slice(&line)))) {
+    if (r == 0 && found && (m->last.data == NULL || !is_same_slice(m->last, buffer_slice(&line)))) {
         m->last.data = arena_copy(&m->list->arena, line.data, line.size);
         m->last.size = line.size;
         if (m->last.data == NULL) r = error_no_memory(m->error);
@@ -408,7 +408,7 @@ static int read_headers(struct matcher *m, struct env *env, uint64_t line_bytes_
     return r;
 }
 
-static struct matcher matcher_of(struct input_list *list, struct glint_error *error)
+static struct matcher init_matcher(struct input_list *list, struct glint_error *error)
 {
     return (struct matcher){.list = list,
                             .error = error,
@@ -418,7 +418,7 @@ static struct matcher matcher_of(struct input_list *list, struct glint_error *er
 int input_list_match_columns(struct env *env, struct input_list *list, uint64_t line_bytes_max,
                              struct glint_error *error)
 {
-    struct matcher m = matcher_of(list, error);
+    struct matcher m = init_matcher(list, error);
     bool first = true;
     int r = 0;
     assert(list->columns.header.data != NULL);
@@ -448,7 +448,7 @@ static bool append_new_names(struct buffer *united, struct glint_slice line, uin
     bool *taken = own != NULL ? mem_zalloc(own->count + 1) : NULL;
     struct buffer added = {NULL, 0, 0};
     bool ok = fields != NULL && taken != NULL;
-    if (ok) match_names(all, own, fields, taken);
+    if (ok) match_column_names(all, own, fields, taken);
     for (uint64_t i = 0; ok && i < own->count; i++)
         if (!taken[i])
             ok = buffer_append(&added, &separator, 1) &&
@@ -465,7 +465,7 @@ static bool append_new_names(struct buffer *united, struct glint_slice line, uin
 int input_list_unite_columns(struct env *env, struct input_list *list, uint64_t line_bytes_max,
                              struct glint_error *error)
 {
-    struct matcher m = matcher_of(list, error);
+    struct matcher m = init_matcher(list, error);
     struct buffer united = {NULL, 0, 0};
     const uint8_t *names = NULL;
     assert(list->header && list->columns.count == 0);

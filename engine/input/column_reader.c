@@ -114,7 +114,7 @@ static uint32_t file_column_of_layout_column(const struct column_reader *r, uint
     return child != UINT32_MAX ? r->numbers[child] : UINT32_MAX;
 }
 
-static void column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
+static void get_column_bounds(void *arg, uint32_t field, struct glint_bounds *out)
 {
     struct column_reader *r = arg;
     const uint32_t column = find_layout_column_of_field(column_reader_piece(r)->layout, field);
@@ -182,9 +182,9 @@ static int column_may_contain_value(void *arg, uint32_t field, struct glint_slic
 
 /* Whether the task needs rows of the row group `r->group`, or of all `count` ones of a file that is
  * not open. Returns 1, 0 or a code. */
-static int are_groups_needed(struct column_reader *r, uint64_t count)
+static int are_row_groups_needed(struct column_reader *r, uint64_t count)
 {
-    const struct glint_row_group view = {column_bounds, column_may_contain_value, r};
+    const struct glint_row_group view = {get_column_bounds, column_may_contain_value, r};
     const int needed = r->task->may_need(r->task->filter, &view);
     assert(needed <= 1);
     if (needed != 0) return needed;
@@ -214,22 +214,22 @@ static void free_statistics(struct column_reader *r)
 
 /* ---- Files */
 
-static void release_array(struct column_reader *r)
+static void release_row_group_array(struct column_reader *r)
 {
     if (r->array.release != NULL) r->array.release(&r->array);
     r->array.release = NULL;
 }
 
-static void release_stream(struct column_reader *r)
+static void release_row_group_stream(struct column_reader *r)
 {
-    release_array(r);
+    release_row_group_array(r);
     if (r->stream.release != NULL) r->stream.release(&r->stream);
     r->stream.release = NULL;
 }
 
-static void close_file(struct column_reader *r)
+static void close_column_file(struct column_reader *r)
 {
-    release_stream(r);
+    release_row_group_stream(r);
     free_statistics(r);
     if (r->open) column_file_close(&r->file);
     r->open = false;
@@ -252,7 +252,7 @@ static int find_partition_constants(struct column_reader *r, const struct split_
 }
 
 /* Finds the layout's columns in the file. */
-static int choose_columns(struct column_reader *r)
+static int find_layout_columns_in_file(struct column_reader *r)
 {
     assert(r->open && r->piece > 0);
     const struct row_layout *layout = column_reader_piece(r)->layout;
@@ -282,10 +282,10 @@ static int is_file_needed(struct column_reader *r, const struct split_piece *pie
 {
     const int count = find_partition_constants(r, piece);
     if (count <= 0) return count < 0 ? count : 1;
-    return r->task->may_need != NULL ? are_groups_needed(r, piece->length) : 1;
+    return r->task->may_need != NULL ? are_row_groups_needed(r, piece->length) : 1;
 }
 
-static int open_piece(struct column_reader *r)
+static int open_file_of_piece(struct column_reader *r)
 {
     assert(!r->open && r->piece < r->split->count);
     const struct split_piece *piece = &r->split->pieces[r->piece++];
@@ -302,7 +302,7 @@ static int open_piece(struct column_reader *r)
                          "run the job again when no process writes to its input",
                          "%s: it has fewer row groups than before", piece->path);
     r->next_row = piece->rows_before;
-    return choose_columns(r);
+    return find_layout_columns_in_file(r);
 }
 
 static int set_damaged_array_error(struct column_reader *r, const char *column, const char *problem)
@@ -342,7 +342,7 @@ static int read_stream_schema(struct column_reader *r)
 }
 
 /* Whether the task needs rows of the next row group. Returns 1, 0 or a code. */
-static int is_group_needed(struct column_reader *r)
+static int is_row_group_needed(struct column_reader *r)
 {
     struct format_piece piece;
     struct format_error e = {.piece = -1};
@@ -350,14 +350,14 @@ static int is_group_needed(struct column_reader *r)
     if (r->file.library->piece(r->file.file, (uint32_t)r->group, &piece, &e) != 0)
         return column_file_set_error(&r->file, &e);
     r->group_rows = piece.rows;
-    return are_groups_needed(r, 1);
+    return are_row_groups_needed(r, 1);
 }
 
-static int open_group(struct column_reader *r)
+static int open_row_group(struct column_reader *r)
 {
     assert(r->group < r->group_end && r->stream.release == NULL);
     struct format_error e = {.piece = -1};
-    const int needed = is_group_needed(r);
+    const int needed = is_row_group_needed(r);
     if (needed == 0) {
         r->group++;
         r->next_row += r->group_rows;
@@ -387,7 +387,7 @@ static int check_format_library_memory(struct column_reader *r)
                      column_reader_piece(r)->path, r->group - 1, used >> 20);
 }
 
-static int check_array(struct column_reader *r)
+static int check_row_group_array(struct column_reader *r)
 {
     assert(r->array.release != NULL);
     if (r->array.length < 0 || r->array.n_children != r->column_count || r->array.offset != 0)
@@ -403,32 +403,32 @@ static int check_array(struct column_reader *r)
 }
 
 /* Returns 1 with an array, 0 at the end of the row group, or a code. */
-static int next_array(struct column_reader *r)
+static int read_next_array(struct column_reader *r)
 {
     if (r->stream.release == NULL) return 0;
-    release_array(r);
+    release_row_group_array(r);
     if (r->stream.get_next(&r->stream, &r->array) != 0) {
         r->array.release = NULL;
         return set_stream_error(r);
     }
     if (r->array.release == NULL) { /* the end */
-        release_stream(r);
+        release_row_group_stream(r);
         return 0;
     }
     r->first_row = r->next_row;
-    const int e = check_array(r);
+    const int e = check_row_group_array(r);
     if (e < 0) return e;
     r->next_row += (uint64_t)r->array.length;
     return 1;
 }
 
 /* A file that changed while it was read may have given wrong bytes. */
-static int end_piece(struct column_reader *r)
+static int close_file_of_piece(struct column_reader *r)
 {
     assert(r->open && r->group == r->group_end);
     const int e = input_stream_check_unchanged(&r->file.stream);
     r->task->counters.values[COUNT_BYTES_READ] += (int64_t)r->file.bytes_read;
-    close_file(r);
+    close_column_file(r);
     return e;
 }
 
@@ -437,7 +437,7 @@ int column_reader_next(struct column_reader *r)
     for (;;) {
         if (task_is_cancelled(r->task))
             return error_set(&r->task->error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
-        int e = next_array(r);
+        int e = read_next_array(r);
         if (e < 0) return e;
         if (e > 0 && r->array.length > 0) {
             r->task->counters.values[COUNT_ROWS_READ] += r->array.length;
@@ -445,11 +445,11 @@ int column_reader_next(struct column_reader *r)
         }
         if (e > 0) continue;
         if (r->open && r->group < r->group_end)
-            e = open_group(r);
+            e = open_row_group(r);
         else if (r->open)
-            e = end_piece(r);
+            e = close_file_of_piece(r);
         else if (r->piece < r->split->count)
-            e = open_piece(r);
+            e = open_file_of_piece(r);
         else
             return 0;
         if (e < 0) return e;
@@ -479,6 +479,6 @@ void column_reader_open(struct column_reader *r, struct glint_task *task, const 
 
 void column_reader_close(struct column_reader *r)
 {
-    close_file(r);
+    close_column_file(r);
     arena_fini(&r->arena);
 }

@@ -600,7 +600,7 @@ static const char *wrap_array_as_only_column(struct glint_columns *c)
     return arrow_field_read(&c->schema, &c->arena, &c->field);
 }
 
-static const char *check_adopted(struct glint_columns *c)
+static const char *check_adopted_array(struct glint_columns *c)
 {
     const char *problem = NULL;
     c->array = c->taken;
@@ -628,7 +628,7 @@ static struct glint_columns *create_columns_from_array(const struct ArrowSchema 
     c->taken = taken;
     const char *problem = arrow_field_read(schema, &c->arena, &c->field);
     if (problem == NULL && !copy_schema(&c->arena, schema, &c->schema)) problem = "out of memory";
-    if (problem == NULL) problem = check_adopted(c);
+    if (problem == NULL) problem = check_adopted_array(c);
     if (problem == NULL) return c;
     set_columns_invalid_error(error, problem);
     glint_columns_release(c);

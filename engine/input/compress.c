@@ -49,7 +49,7 @@ static size_t compress_frame(struct compressor *w)
     return ZSTD_isError(size) ? 0 : size; /* its arguments are right, so only memory can lack */
 }
 
-static void open_gzip(struct compressor *w)
+static void open_gzip_compressor(struct compressor *w)
 {
     isal_deflate_init(&w->gzip);
     w->gzip.level = 1;
@@ -59,7 +59,7 @@ static void open_gzip(struct compressor *w)
 }
 
 /* Returns false when out of memory. */
-static bool open_zstd(struct compressor *w)
+static bool open_zstd_compressor(struct compressor *w)
 {
     w->zstd = ZSTD_createCCtx_advanced((ZSTD_customMem){zstd_writer_alloc, zstd_writer_free, NULL});
     if (w->zstd == NULL) return false;
@@ -90,8 +90,8 @@ struct compressor *compressor_create(enum compression compression,
     w->out_bytes = out;
     w->in = w->memory;
     w->out = w->memory + block;
-    if (!zstd) open_gzip(w);
-    if (!zstd || open_zstd(w)) return w;
+    if (!zstd) open_gzip_compressor(w);
+    if (!zstd || open_zstd_compressor(w)) return w;
     compressor_destroy(w);
     return NULL;
 }
@@ -136,12 +136,12 @@ static int deflate_block(struct compressor *w, bool last)
     return r != 0 ? r : deflate_bytes(w, w->in + first, used - first, NO_FLUSH, last);
 }
 
-static int write_block(struct compressor *w, bool last)
+static int write_compressed_block(struct compressor *w, bool last)
 {
     w->any = true;
     if (w->zstd == NULL) return deflate_block(w, last);
     const size_t size = compress_frame(w);
-    assert(size > 0); /* the memory is there: see open_zstd */
+    assert(size > 0); /* the memory is there: see open_zstd_compressor */
     w->used = 0;
     return w->result = w->sink(w->arg, w->out, size);
 }
@@ -157,7 +157,7 @@ int compressor_write(struct compressor *w, const void *data, uint64_t size)
         w->used += n;
         p += n;
         size -= n;
-        if (w->used == w->block_bytes) write_block(w, false);
+        if (w->used == w->block_bytes) write_compressed_block(w, false);
     }
     return w->result;
 }
@@ -168,5 +168,6 @@ int compressor_finish(struct compressor *w)
     w->finished = true;
     const bool complete = w->zstd != NULL && w->used == 0 && w->any;
     if (w->result != 0 || complete) return w->result;
-    return write_block(w, true); /* of empty content, too: the file must be one of its format */
+    return write_compressed_block(
+        w, true); /* of empty content, too: the file must be one of its format */
 }

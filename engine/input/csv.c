@@ -132,8 +132,8 @@ static const char *copy_quoted_field(const uint8_t **at, const uint8_t *end, uin
     }
 }
 
-static const char *copy_unquoted(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
-                                 struct glint_slice nulls, uint8_t **out)
+static const char *copy_unquoted_field(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
+                                       struct glint_slice nulls, uint8_t **out)
 {
     const uint8_t *stop = memchr(*at, delimiter, (size_t)(end - *at));
     const size_t size = (size_t)((stop != NULL ? stop : end) - *at);
@@ -154,7 +154,7 @@ static const char *copy_unquoted(const uint8_t **at, const uint8_t *end, uint8_t
 
 typedef uint8_t row_block __attribute__((vector_size(16)));
 
-static inline row_block load_block(const uint8_t *at)
+static inline row_block load_row_block(const uint8_t *at)
 {
     row_block block;
     memcpy(&block, at, sizeof block);
@@ -170,7 +170,7 @@ static bool is_plain_record(const uint8_t *row, uint64_t size, struct glint_slic
     assert(size >= sizeof found);
     for (uint64_t at = 0; at < size; at += sizeof found) {
         const uint64_t last = size - sizeof found;
-        const row_block block = load_block(row + (at < last ? at : last));
+        const row_block block = load_row_block(row + (at < last ? at : last));
         found |= (row_block)(block == QUOTE) | (row_block)(block == CSV_SEPARATOR) |
                  (row_block)(block == ROW_NULL) | (row_block)(block == null);
     }
@@ -183,7 +183,7 @@ static void copy_plain_record(const uint8_t *row, uint64_t size, uint8_t delimit
 {
     for (uint64_t at = 0; at < size; at += sizeof(row_block)) {
         const uint64_t last = size - sizeof(row_block), from = at < last ? at : last;
-        row_block block = load_block(row + from);
+        row_block block = load_row_block(row + from);
         const row_block cut = (row_block)(block == delimiter);
         block = (block & ~cut) | (cut & CSV_SEPARATOR);
         memcpy(out + from, &block, sizeof block);
@@ -208,7 +208,7 @@ const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
         at += quoted;
         const char *problem = quoted
                                   ? copy_quoted_field(&at, end, delimiter, nulls.data != NULL, &to)
-                                  : copy_unquoted(&at, end, delimiter, nulls, &to);
+                                  : copy_unquoted_field(&at, end, delimiter, nulls, &to);
         if (problem != NULL) return problem;
         if (at == end) break;
         at++;
@@ -218,7 +218,7 @@ const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
     return NULL;
 }
 
-static bool needs_quotes(struct glint_slice field, uint8_t delimiter)
+static bool field_needs_quotes(struct glint_slice field, uint8_t delimiter)
 {
     for (uint64_t i = 0; i < field.size; i++) {
         const uint8_t byte = field.data[i];
@@ -227,7 +227,7 @@ static bool needs_quotes(struct glint_slice field, uint8_t delimiter)
     return false;
 }
 
-static uint64_t write_quoted(struct glint_slice field, uint8_t *out)
+static uint64_t write_quoted_field(struct glint_slice field, uint8_t *out)
 {
     uint8_t *to = out;
     *to++ = QUOTE;
@@ -241,7 +241,7 @@ static uint64_t write_quoted(struct glint_slice field, uint8_t *out)
 
 uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out)
 {
-    if (needs_quotes(field, delimiter)) return write_quoted(field, out);
+    if (field_needs_quotes(field, delimiter)) return write_quoted_field(field, out);
     if (field.size > 0) memcpy(out, field.data, field.size);
     return field.size;
 }
@@ -251,10 +251,10 @@ static bool append_csv_field(struct buffer *out, struct glint_slice field, uint8
 {
     if (nulls.data != NULL && field.size == 1 && *field.data == ROW_NULL)
         return buffer_append(out, nulls.data + 1, nulls.size - 1);
-    if (!nulls_equal(nulls, field.data, field.size) && !needs_quotes(field, delimiter))
+    if (!nulls_equal(nulls, field.data, field.size) && !field_needs_quotes(field, delimiter))
         return buffer_append(out, field.data, field.size);
     if (!buffer_reserve(out, 2 * field.size + 2)) return false;
-    out->size += write_quoted(field, out->data + out->size);
+    out->size += write_quoted_field(field, out->data + out->size);
     return true;
 }
 

@@ -521,7 +521,7 @@ static void zstd_close(void *state)
  *
  *     BETWEEN_FRAMES -> IN_FRAME       [next_compressed_frame]
  *     IN_FRAME       -> BETWEEN_FRAMES [decode_available_input]
- *     BETWEEN_FRAMES -> ENDED          [next_compressed_frame, skip_padding] */
+ *     BETWEEN_FRAMES -> ENDED          [next_compressed_frame, skip_zero_padding] */
 enum decompressor_state { BETWEEN_FRAMES, IN_FRAME, ENDED };
 
 struct decompressor {
@@ -691,7 +691,7 @@ static int set_decode_error(const struct decompressor *z, enum decode_result res
 }
 
 /* Reads the next bytes into the empty `in`. Returns 0 or a code. */
-static int refill_input(struct decompressor *z, struct glint_error *error)
+static int refill_compressed_input(struct decompressor *z, struct glint_error *error)
 {
     assert(z->left == 0);
     if (z->file_ended) return 0;
@@ -717,13 +717,13 @@ static int check_padding_before_frame(const struct decompressor *z, uint64_t zer
 }
 
 /* Zeros up to the end of the file are no error: tapes pad files with them. */
-static int skip_padding(struct decompressor *z, struct glint_error *error)
+static int skip_zero_padding(struct decompressor *z, struct glint_error *error)
 {
     uint64_t zeros = 0;
     for (;;) {
         for (; z->left > 0; z->left--, z->next++, zeros++)
             if (*z->next != 0) return check_padding_before_frame(z, zeros, error);
-        int r = refill_input(z, error);
+        int r = refill_compressed_input(z, error);
         if (r < 0) return r;
         if (z->file_ended) break;
     }
@@ -735,7 +735,7 @@ static int skip_padding(struct decompressor *z, struct glint_error *error)
 static int next_compressed_frame(struct decompressor *z, struct glint_error *error)
 {
     assert(z->state == BETWEEN_FRAMES);
-    int r = z->left == 0 ? refill_input(z, error) : 0;
+    int r = z->left == 0 ? refill_compressed_input(z, error) : 0;
     if (r < 0) return r;
     if (z->left == 0) {
         if (z->frames == 0) return set_truncated_input_error(z, error);
@@ -743,7 +743,7 @@ static int next_compressed_frame(struct decompressor *z, struct glint_error *err
         return 0;
     }
     /* Padding only after a frame: a file that starts with a zero byte has another format. */
-    if (z->frames > 0 && *z->next == 0 && z->codec->padding > 0) return skip_padding(z, error);
+    if (z->frames > 0 && *z->next == 0 && z->codec->padding > 0) return skip_zero_padding(z, error);
     z->frames++;
     z->frame_at = decompressor_offset(z);
     const enum decode_result result =
@@ -757,7 +757,7 @@ static int next_compressed_frame(struct decompressor *z, struct glint_error *err
 static int64_t decode_available_input(struct decompressor *z, void *out, uint64_t size,
                                       struct glint_error *error)
 {
-    int r = z->left == 0 ? refill_input(z, error) : 0;
+    int r = z->left == 0 ? refill_compressed_input(z, error) : 0;
     if (r < 0) return r;
     struct decode d = {.in = z->next, .in_size = z->left, .out = out, .out_size = size};
     const enum decode_result result = z->codec->decode(z->codec_state, &d);

@@ -52,7 +52,7 @@ bool format_is_orc_by_ends(const uint8_t *head, const uint8_t *tail)
     return memcmp(head, "ORC", 3) == 0 && memcmp(tail, "\x03ORC", 4) == 0;
 }
 
-static bool is_orc(const uint8_t *head, uint64_t size, bool nul)
+static bool begins_as_orc(const uint8_t *head, uint64_t size, bool nul)
 {
     if (size < 8 || memcmp(head, "ORC", 3) != 0) return false;
     return nul || (size < FORMAT_HEAD_BYTES &&
@@ -79,7 +79,7 @@ uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
     /* The header's map has these two keys, and perhaps others. */
     if (size > 4 && memcmp(head, "Obj\x01", 4) == 0 && memmem(head, size, "avro.", 5) != NULL)
         return FORMAT_AVRO;
-    if (is_orc(head, size, nul)) return FORMAT_ORC;
+    if (begins_as_orc(head, size, nul)) return FORMAT_ORC;
     /* A stream: a message's mark, the size of its metadata, and there the offset of its table,
      * after the table's list of fields: 0x10 or a little more. */
     uint32_t words[3] = {0, 0, 0};
@@ -90,7 +90,7 @@ uint8_t format_detect_columns(const uint8_t *head, uint64_t size)
     return stream ? FORMAT_ARROW_STREAM : 0;
 }
 
-static bool is_gzip(const uint8_t *head, uint64_t size)
+static bool begins_as_gzip(const uint8_t *head, uint64_t size)
 {
     const bool magic = size >= 4 && memcmp(head, "\x1f\x8b\x08", 3) == 0;
     return magic && (head[3] & 0xe0) == 0; /* the reserved flags must be 0 */
@@ -119,7 +119,7 @@ enum compression format_detect_compression(const uint8_t *head, uint64_t size)
         {BYTES("BZh", 0), BYTES("\x17\x72\x45\x38\x50\x90", 4), COMPRESSION_BZIP2}, /* empty */
     };
     if (size > FORMAT_HEAD_BYTES) size = FORMAT_HEAD_BYTES;
-    if (is_gzip(head, size)) return COMPRESSION_GZIP;
+    if (begins_as_gzip(head, size)) return COMPRESSION_GZIP;
     uint64_t at = 0, frame;
     while ((frame = skippable_frame_bytes(head, size, at)) > 0) at += frame;
     if (at >= size) return at > 0 ? COMPRESSION_ZSTD : COMPRESSION_NONE;

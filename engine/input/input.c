@@ -93,7 +93,7 @@ int input_detect_format(struct input_walk *w, const char *path, const char *name
 }
 
 /* Of a file that is longer than its head. */
-static bool is_long_orc(struct env *env, int file, const uint8_t *head, uint64_t size)
+static bool ends_as_orc(struct env *env, int file, const uint8_t *head, uint64_t size)
 {
     uint8_t tail[FORMAT_TAIL_BYTES];
     const int64_t n = (int64_t)sizeof tail;
@@ -117,7 +117,7 @@ static int detect_file_format(struct input_walk *w, const char *path, const char
     *out_unsized = n >= 0 && (uint64_t)n != (size < sizeof head ? size : sizeof head) &&
                    w->env->stat_open(w->env, file, &now) == 0 && now.size == size;
     const bool text = w->list->content == INPUT_TEXT;
-    const bool orc = text && n == (int64_t)sizeof head && is_long_orc(w->env, file, head, size);
+    const bool orc = text && n == (int64_t)sizeof head && ends_as_orc(w->env, file, head, size);
     w->env->close(w->env, file);
     if (n < 0) return input_record_failed_call(w, (int)n, "read", path);
     if (orc) out->format = FORMAT_ORC;
@@ -191,17 +191,17 @@ static void input_names_fini(struct name_list *n)
 
 /* Whether a name matches a component of a pattern; NULL: any. A name that begins with _ or . is
  * hidden unless the component begins so, too. */
-static bool name_matches(const char *pattern, const char *name)
+static bool name_matches_glob(const char *pattern, const char *name)
 {
     const bool hidden = name[0] == '_' || name[0] == '.';
     if (hidden && (pattern == NULL || pattern[0] != name[0])) return false;
     return pattern == NULL || fnmatch(pattern, name, FNM_PERIOD) == 0;
 }
 
-static int collect_name(void *arg, const char *name)
+static int collect_input_name(void *arg, const char *name)
 {
     struct name_list *n = arg;
-    if (!name_matches(n->pattern, name)) return 0;
+    if (!name_matches_glob(n->pattern, name)) return 0;
     return input_names_add(n, name) == 0 ? 0 : -ENOMEM;
 }
 
@@ -230,7 +230,7 @@ static int input_names_list(struct name_list *n, struct input_walk *w, const cha
 {
     *n = (struct name_list){.walk = w, .pattern = pattern};
     if (cancel_check(w->env, w->list->cancelled, w->error) != 0) return w->error->code;
-    int r = env_list_dir(w->env, dir, collect_name, n);
+    int r = env_list_dir(w->env, dir, collect_input_name, n);
     if (r == 0) input_names_sort(n);
     if (r == 0 || (path == NULL && (r == -ENOENT || r == -ENOTDIR))) return 0;
     n->count = 0;
@@ -362,8 +362,8 @@ static uint64_t match_name_in_states(const struct input_glob *g, uint64_t states
     for (uint32_t i = 0; i < g->count; i++) {
         if ((states >> i & 1) == 0) continue;
         if (!is_double_star(g, i))
-            next |= name_matches(g->names[i], name) ? UINT64_C(2) << i : 0;
-        else if (name_matches(NULL, name))
+            next |= name_matches_glob(g->names[i], name) ? UINT64_C(2) << i : 0;
+        else if (name_matches_glob(NULL, name))
             next |= UINT64_C(1) << i | (i + 1 == g->count ? UINT64_C(2) << i : 0);
     }
     return add_states_after_double_stars(g, next);
@@ -385,7 +385,7 @@ enum glob_match input_glob_match(const struct input_glob *g, const char *path, b
     for (const char *p = path; p != NULL && (states != 0 || *out_size > 0);) {
         const size_t size = strcspn(p, "/"), end = (size_t)(p - path) + size;
         if (!text_format(name, sizeof name, "%.*s", (int)size, p)) return GLOB_NONE;
-        if (!name_matches(NULL, name)) *out_size = 0; /* hidden in a directory that matches */
+        if (!name_matches_glob(NULL, name)) *out_size = 0; /* hidden in a directory that matches */
         states = match_name_in_states(g, states, name);
         p = path[end] == '/' ? path + end + 1 : NULL;
         if ((states & all) != 0 && !files && (p != NULL || directory) && *out_size == 0)
@@ -423,7 +423,7 @@ static int input_glob_expand(struct input_walk *w, const char *pattern, struct n
  * recursion, until none is left. */
 
 /* Returns the brace that closes `open`, or NULL. */
-static const char *input_brace_end(const char *open)
+static const char *input_find_closing_brace(const char *open)
 {
     unsigned depth = 0;
     assert(*open == '{');
@@ -435,7 +435,7 @@ static const char *input_brace_end(const char *open)
 }
 
 /* Returns the end of the alternative that starts at `p`: its comma, or the closing brace. */
-static const char *alternative_end(const char *p)
+static const char *find_end_of_alternative(const char *p)
 {
     unsigned depth = 0;
     for (; depth > 0 || (*p != ',' && *p != '}'); p++) {
@@ -450,7 +450,7 @@ static const char *alternative_end(const char *p)
 static const char *find_brace_group(const char *text)
 {
     for (const char *p = strchr(text, '{'); p != NULL; p = strchr(p + 1, '{'))
-        if (input_brace_end(p) != NULL && *alternative_end(p + 1) == ',') return p;
+        if (input_find_closing_brace(p) != NULL && *find_end_of_alternative(p + 1) == ',') return p;
     return NULL;
 }
 
@@ -463,12 +463,12 @@ static bool input_has_braces(const char *text)
 /* Adds the texts that replace the first group of `text` by each of its alternatives. */
 static int expand_brace_group(const char *text, const char *open, struct name_list *out)
 {
-    const char *end = input_brace_end(open), *p = open;
+    const char *end = input_find_closing_brace(open), *p = open;
     int r = 0;
     while (r == 0 && p != end) {
         char path[PATH_MAX];
         const char *start = p + 1;
-        p = alternative_end(start);
+        p = find_end_of_alternative(start);
         const int n = snprintf(path, sizeof path, "%.*s%.*s%s", (int)(open - text), text,
                                (int)(p - start), start, end + 1);
         if (n < 0 || (size_t)n >= sizeof path)
@@ -549,7 +549,7 @@ static int add_directory_entries(struct input_walk *w, const char *dir, const ch
     return r;
 }
 
-static int record_directory(struct input_walk *w, const char *path, const struct env_stat *stat)
+static int add_read_directory(struct input_walk *w, const char *path, const struct env_stat *stat)
 {
     struct input_list *list = w->list;
     if (!array_reserve(&list->dirs, &list->dir_capacity, list->dir_count + 1, sizeof *list->dirs))
@@ -631,7 +631,8 @@ static int add_null_device(struct input_walk *w, const char *path, const struct 
 static int add_existing_path(struct input_walk *w, const char *path, const struct env_stat *stat)
 {
     if (stat->kind == ENV_FILE) return add_input_file(w, path, NULL, stat);
-    if (stat->kind == ENV_DIRECTORY && record_directory(w, path, stat) != 0) return w->error->code;
+    if (stat->kind == ENV_DIRECTORY && add_read_directory(w, path, stat) != 0)
+        return w->error->code;
     if (stat->kind == ENV_DIRECTORY) return add_directory_entries(w, path, NULL);
     if (stat->kind == ENV_FIFO) return add_pipe(w, path, PIPE_TEXT);
     if (is_null_device(w, stat)) return add_null_device(w, path, stat);
@@ -659,7 +660,7 @@ static int add_glob_match(struct input_walk *w, const char *path, bool listed)
     return r == -ENOTDIR || (r == -ENOENT && !listed) ? 0 : record_failed_stat(w, r, path);
 }
 
-static int add_glob(struct input_walk *w, const char *pattern)
+static int add_matches_of_glob(struct input_walk *w, const char *pattern)
 {
     struct name_list paths = {.walk = w};
     uint64_t matches = 0;
@@ -698,7 +699,7 @@ static int record_missing_path(struct input_walk *w, int error, const char *path
 static int add_input_path(struct input_walk *w, const char *text);
 
 /* Each alternative is a path of its own: one that does not exist is an error. */
-static int add_alternatives(struct input_walk *w, const char *text)
+static int add_brace_alternatives(struct input_walk *w, const char *text)
 {
     struct name_list paths = {.walk = w};
     int r = input_expand_braces(w, text, &paths);
@@ -729,23 +730,24 @@ static int add_input_path(struct input_walk *w, const char *text)
     }
     if (r == 0) return add_existing_path(w, path, &stat);
     if (input_has_braces(text) && remote_url_kind(text) != REMOTE_HTTP && !is_system_limit_error(r))
-        return add_alternatives(w, text);
+        return add_brace_alternatives(w, text);
     if (remote_url_kind(text) != REMOTE_NONE && !is_system_limit_error(r))
         return input_add_url(w, text);
-    return input_is_glob(path) && !is_system_limit_error(r) ? add_glob(w, path)
+    return input_is_glob(path) && !is_system_limit_error(r) ? add_matches_of_glob(w, path)
                                                             : record_missing_path(w, r, text);
 }
 
 /* Copies the path before the next comma that has no backslash before it and is not in braces. Of n
  * backslashes before a comma, n/2 belong to the name. Returns the rest, or NULL after the last
  * path; *out_fits is false if the path is longer than PATH_MAX. */
-static const char *next_path(const char *p, char *out, bool *out_fits)
+static const char *copy_next_path(const char *p, char *out, bool *out_fits)
 {
     size_t n = 0, backslashes = 0; /* just before *p */
     const char *closed = p;        /* the end of the braces around *p */
     *out_fits = true;
     for (; *p != '\0'; p++) {
-        if (*p == '{' && p >= closed && input_brace_end(p) != NULL) closed = input_brace_end(p);
+        if (*p == '{' && p >= closed && input_find_closing_brace(p) != NULL)
+            closed = input_find_closing_brace(p);
         if (*p == ',') {
             n -= backslashes - backslashes / 2;
             if (backslashes % 2 == 0 && p >= closed) break;
@@ -765,7 +767,7 @@ static int add_path_list(struct input_walk *w, const char *paths)
     for (const char *p = paths; r == 0 && p != NULL;) {
         char path[PATH_MAX];
         bool fits;
-        p = next_path(p, path, &fits);
+        p = copy_next_path(p, path, &fits);
         r = fits ? add_input_path(w, path)
                  : input_record_failed_call(w, -ENAMETOOLONG, "open", path);
     }
@@ -773,7 +775,7 @@ static int add_path_list(struct input_walk *w, const char *paths)
 }
 
 /* Rows of text and rows of columns have no common form. */
-static int check_same_kind(struct input_walk *w)
+static int check_files_of_one_kind(struct input_walk *w)
 {
     struct input_list *list = w->list;
     for (uint64_t i = 0; i < list->count; i++) {
@@ -810,7 +812,7 @@ int input_list_resolve(struct env *env, const char *paths, enum input_content co
                      env->stat(env, path_from_file_url(paths), &stat) == 0;
     int r = one ? add_input_path(&w, paths) : add_path_list(&w, paths);
     if (r == 0) r = spool_pipes(&w);
-    if (r == 0 && w.bad_count == 0) r = check_same_kind(&w);
+    if (r == 0 && w.bad_count == 0) r = check_files_of_one_kind(&w);
     return r < 0 ? r : report_bad_paths(&w);
 }
 

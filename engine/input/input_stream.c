@@ -58,7 +58,7 @@ static struct remote_reader *input_ahead_take(struct input_ahead *a, struct env 
 {
     struct glint_error ignored = {.code = GLINT_OK};
     if (a->split->count == 1 || bytes_to_read_ahead(a, &a->split->pieces[index]) == 0) return NULL;
-    if (a->group == NULL) a->group = remote_group_open(&ignored);
+    if (a->group == NULL) a->group = remote_session_open(&ignored);
     if (a->group == NULL) return NULL;
     if (a->next < index) a->next = index;
     while (a->next < a->split->count && a->next - index < REMOTE_AHEAD_MAX &&
@@ -75,7 +75,7 @@ void input_ahead_close(struct input_ahead *a)
         remote_reader_destroy(a->readers[i]);
         a->readers[i] = NULL;
     }
-    remote_group_close(a->group);
+    remote_session_close(a->group);
     a->group = NULL;
 }
 
@@ -130,7 +130,7 @@ static int skip_to_offset(struct input_stream *s, uint64_t offset)
 }
 
 /* The end of the bytes on disk that a task of the piece reads, with the end of its last line. */
-static uint64_t expected_end(const struct split_piece *piece)
+static uint64_t expected_end_on_disk(const struct split_piece *piece)
 {
     const uint64_t size = piece->file_size, tail = READ_TAIL_BYTES;
     if (piece->format != 0) return 0; /* ranges are read one by one */
@@ -164,7 +164,7 @@ static int detect_compression(struct input_stream *s)
 }
 
 /* Prepares reading from `offset`, once s->source is open. */
-static int begin_reading(struct input_stream *s, uint64_t offset)
+static int seek_and_begin_reading(struct input_stream *s, uint64_t offset)
 {
     const struct split_piece *piece = s->piece;
     int r = input_stream_check_unchanged(s);
@@ -198,9 +198,9 @@ static int stream_open(struct input_stream *s, struct env *env, struct glint_tas
     int r = piece->remote != NULL ? find_cancel_file(piece, task, &cancelled) : 0;
     if (r == 0)
         r = input_source_open(&s->source, env, piece->path, piece->stored, piece->remote,
-                              expected_end(piece), cancelled, error);
+                              expected_end_on_disk(piece), cancelled, error);
     s->open = r == 0;
-    return r == 0 ? begin_reading(s, offset) : r;
+    return r == 0 ? seek_and_begin_reading(s, offset) : r;
 }
 
 int input_stream_open(struct input_stream *s, struct env *env, const struct split_piece *piece,
@@ -227,7 +227,7 @@ int input_stream_open_ahead(struct input_stream *s, struct env *env, struct glin
     if (started == NULL) return stream_open(s, env, task, piece, 0, error);
     input_source_adopt(&s->source, env, piece->path, started);
     s->open = true;
-    return begin_reading(s, 0);
+    return seek_and_begin_reading(s, 0);
 }
 
 static int64_t read_decompressed(struct input_stream *s, void *out, uint64_t size)

@@ -17,7 +17,7 @@
 /* ---- From what users write */
 
 /* Returns the reason why it is no pointer, or NULL. */
-static const char *check_pointer(struct glint_slice pointer)
+static const char *find_json_pointer_problem(struct glint_slice pointer)
 {
     uint32_t segments = 0;
     if (pointer.size > 0 && pointer.data[0] == JSON_PATH_RAW)
@@ -48,8 +48,8 @@ static bool append_escaped_pointer_name(struct buffer *out, const uint8_t *name,
 }
 
 /* Appends the indexes [N][N]... at *at. Returns NULL or the reason. */
-static const char *append_indexes(struct buffer *out, struct glint_slice path, uint64_t *at,
-                                  bool *ok)
+static const char *append_path_indexes(struct buffer *out, struct glint_slice path, uint64_t *at,
+                                       bool *ok)
 {
     while (*at < path.size && path.data[*at] == '[') {
         uint64_t end = ++*at;
@@ -68,7 +68,7 @@ static const char *append_dotted_path_as_pointer(struct buffer *out, struct glin
     uint64_t at = path.size > 1 && path.data[0] == '$' && path.data[1] == '.' ? 1 : 0;
     if (at < path.size && path.data[at] == '.') at++;
     if (at < path.size && path.data[at] == '[') { /* of a list */
-        const char *reason = append_indexes(out, path, &at, ok);
+        const char *reason = append_path_indexes(out, path, &at, ok);
         if (reason != NULL || at == path.size) return reason;
         at++;
     }
@@ -77,7 +77,7 @@ static const char *append_dotted_path_as_pointer(struct buffer *out, struct glin
         while (at < path.size && strchr(".[]", path.data[at]) == NULL) at++;
         if (at == name) return "a name is empty";
         *ok = *ok && append_escaped_pointer_name(out, path.data + name, at - name);
-        const char *reason = append_indexes(out, path, &at, ok);
+        const char *reason = append_path_indexes(out, path, &at, ok);
         if (reason != NULL || at == path.size) return reason;
         at++;
     }
@@ -101,7 +101,7 @@ const char *json_path_append(struct buffer *pointers, struct glint_slice path, b
         reason = append_dotted_path_as_pointer(pointers, path, &ok);
     if (reason == NULL && ok) {
         const uint8_t *pointer = pointers->data + before;
-        reason = check_pointer((struct glint_slice){pointer, pointers->size - before});
+        reason = find_json_pointer_problem((struct glint_slice){pointer, pointers->size - before});
     }
     if (reason == NULL && ok) ok = buffer_append(pointers, "", 1);
     if (reason == NULL && ok) return NULL;
@@ -119,7 +119,8 @@ bool json_pointers_are_valid(struct glint_slice pointers)
         const uint8_t *pointer = pointers.data + at;
         const uint8_t *end = memchr(pointer, '\0', pointers.size - at);
         if (end == NULL || count == JSON_PATHS_MAX) return false;
-        if (check_pointer((struct glint_slice){pointer, (uint64_t)(end - pointer)}) != NULL)
+        if (find_json_pointer_problem((struct glint_slice){pointer, (uint64_t)(end - pointer)}) !=
+            NULL)
             return false;
         at += (uint64_t)(end - pointer) + 1;
     }
@@ -127,7 +128,7 @@ bool json_pointers_are_valid(struct glint_slice pointers)
 }
 
 /* RFC 6901: digits, without a zero in front. */
-static uint64_t parse_index(struct glint_slice name)
+static uint64_t parse_json_index(struct glint_slice name)
 {
     uint64_t index = 0;
     if (name.size == 0 || name.size > 18 || (name.size > 1 && name.data[0] == '0'))
@@ -149,7 +150,7 @@ static const char *decode_pointer_name(const char *at, uint8_t *out, struct json
         out[size++] = escape ? (*at == '0' ? '~' : '/') : (uint8_t)*at;
     }
     segment->name = (struct glint_slice){out, size};
-    segment->index = parse_index(segment->name);
+    segment->index = parse_json_index(segment->name);
     return at;
 }
 
@@ -167,7 +168,7 @@ void json_pointer_read(const char *pointer, struct json_segment *segments, uint8
     assert(out->count > 0);
 }
 
-static bool read_pointer(const char *pointer, struct arena *arena, struct json_path *out)
+static bool read_json_pointer(const char *pointer, struct arena *arena, struct json_path *out)
 {
     struct json_segment *segments = arena_alloc(arena, JSON_SEGMENTS_MAX * sizeof *segments);
     uint8_t *names = arena_alloc(arena, strlen(pointer) + 1);
@@ -184,7 +185,7 @@ bool json_paths_read(struct glint_slice pointers, struct arena *arena, struct js
     for (uint64_t left = pointers.size; left > 0;) {
         const uint64_t size = strlen(at) + 1;
         assert(out->count < JSON_PATHS_MAX && size <= left);
-        if (!read_pointer(at, arena, &out->items[out->count++])) return false;
+        if (!read_json_pointer(at, arena, &out->items[out->count++])) return false;
         at += size;
         left -= size;
     }
@@ -210,14 +211,14 @@ struct scan {
     struct level levels[JSON_SEGMENTS_MAX + 1];
 };
 
-static void skip_space(struct scan *s)
+static void skip_json_space(struct scan *s)
 {
     while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\r' || *s->at == '\n'))
         s->at++;
 }
 
 /* The next byte; NUL at the end. */
-static uint8_t peek_byte(const struct scan *s)
+static uint8_t peek_json_byte(const struct scan *s)
 {
     return s->at < s->end ? *s->at : '\0';
 }
@@ -311,7 +312,7 @@ static const char *scan_string(struct scan *s, struct json_value *out)
     return NULL;
 }
 
-static uint64_t put_utf8(uint32_t code, uint8_t *out)
+static uint64_t encode_utf8(uint32_t code, uint8_t *out)
 {
     if (code < 0x80) {
         out[0] = (uint8_t)code;
@@ -335,7 +336,7 @@ static uint64_t decode_escape(const uint8_t **at, const uint8_t *end, uint8_t *o
         const int32_t code = unicode_escape(*at, end, &size);
         assert(code >= 0 && !is_surrogate(code));
         *at += size;
-        return put_utf8((uint32_t)code, out);
+        return encode_utf8((uint32_t)code, out);
     }
     const char *name = strchr(names, c);
     assert(name != NULL && c != '\0');
@@ -393,7 +394,7 @@ const char *json_string_read(const uint8_t **at, const uint8_t *end, struct buff
 }
 
 /* Whether a name, with its escapes, is `wanted`. One with half of a pair is no text. */
-static bool name_equals(const struct json_value *name, struct glint_slice wanted)
+static bool json_name_equals(const struct json_value *name, struct glint_slice wanted)
 {
     const uint8_t *at = name->raw.data, *end = at + name->raw.size;
     uint64_t equal = 0;
@@ -423,7 +424,7 @@ static const uint8_t *skip_digits(const uint8_t *at, const uint8_t *end)
 }
 
 /* Returns the end of the number at `at`, or NULL. */
-static const uint8_t *number_end(const uint8_t *at, const uint8_t *end)
+static const uint8_t *find_json_number_end(const uint8_t *at, const uint8_t *end)
 {
     if (at < end && *at == '-') at++;
     const uint8_t *digits = at;
@@ -481,14 +482,14 @@ static const char *open_container(struct scan *s, uint64_t matched)
 static const char *scan_value(struct scan *s, uint64_t matched)
 {
     struct json_value value = {.kind = JSON_KIND_CONTAINER, .raw = {s->at, 0}};
-    const uint8_t first = peek_byte(s), *end = NULL;
+    const uint8_t first = peek_json_byte(s), *end = NULL;
     const char *problem = NULL;
     if (first == '{' || first == '[') {
         problem = open_container(s, matched);
     } else if (first == '"') {
         problem = scan_string(s, &value);
     } else if (first == '-' || (first >= '0' && first <= '9')) {
-        end = number_end(s->at, s->end);
+        end = find_json_number_end(s->at, s->end);
         if (end == NULL) return "JSON: a number is not valid";
     } else {
         end = find_json_word_end(s->at, s->end);
@@ -511,7 +512,7 @@ static const char *scan_value(struct scan *s, uint64_t matched)
 
 /* Returns the paths of the innermost container that continue with this name, or with the index if
  * `name` is NULL. */
-static uint64_t match_paths(const struct scan *s, const struct json_value *name)
+static uint64_t match_json_paths(const struct scan *s, const struct json_value *name)
 {
     uint64_t matched = 0;
     if (s->depth > JSON_SEGMENTS_MAX) return 0;
@@ -522,7 +523,7 @@ static uint64_t match_paths(const struct scan *s, const struct json_value *name)
         if (p->count < s->depth) continue;
         const struct json_segment *segment = &p->segments[s->depth - 1];
         const bool same =
-            name != NULL ? name_equals(name, segment->name) : segment->index == level->index;
+            name != NULL ? json_name_equals(name, segment->name) : segment->index == level->index;
         matched |= (uint64_t)same << path;
     }
     return matched;
@@ -545,8 +546,8 @@ static void end_values_of_container(struct scan *s)
 static const char *begin_next_member_or_close(struct scan *s, bool *out_closed)
 {
     const bool array = is_innermost_container_array(s);
-    skip_space(s);
-    *out_closed = peek_byte(s) == (array ? ']' : '}');
+    skip_json_space(s);
+    *out_closed = peek_json_byte(s) == (array ? ']' : '}');
     if (*out_closed) {
         s->at++;
         end_values_of_container(s);
@@ -558,29 +559,30 @@ static const char *begin_next_member_or_close(struct scan *s, bool *out_closed)
             return array ? "JSON: neither , nor ] after an element"
                          : "JSON: neither , nor } after a member";
         s->at++;
-        skip_space(s);
+        skip_json_space(s);
     }
     s->first = false;
     return NULL;
 }
 
-static const char *next_member(struct scan *s)
+static const char *scan_next_member(struct scan *s)
 {
     struct json_value name;
-    if (peek_byte(s) != '"')
+    if (peek_json_byte(s) != '"')
         return s->at < s->end ? "JSON: a name is not a string" : JSON_LINE_ENDS;
     const char *problem = scan_string(s, &name);
     if (problem != NULL) return problem;
-    skip_space(s);
-    if (peek_byte(s) != ':') return s->at < s->end ? "JSON: no colon after a name" : JSON_LINE_ENDS;
+    skip_json_space(s);
+    if (peek_json_byte(s) != ':')
+        return s->at < s->end ? "JSON: no colon after a name" : JSON_LINE_ENDS;
     s->at++;
-    skip_space(s);
-    return scan_value(s, match_paths(s, &name));
+    skip_json_space(s);
+    return scan_value(s, match_json_paths(s, &name));
 }
 
-static const char *next_element(struct scan *s)
+static const char *scan_next_element(struct scan *s)
 {
-    const uint64_t matched = match_paths(s, NULL);
+    const uint64_t matched = match_json_paths(s, NULL);
     if (s->depth <= JSON_SEGMENTS_MAX) s->levels[s->depth].index++;
     return scan_value(s, matched);
 }
@@ -588,18 +590,18 @@ static const char *next_element(struct scan *s)
 static const char *scan_object(struct scan *s)
 {
     const uint32_t paths = s->paths->count;
-    skip_space(s);
-    if (peek_byte(s) == '[' && !s->paths->arrays) return "JSON: an array, not an object";
-    if (peek_byte(s) != '{' && peek_byte(s) != '[') return "JSON: not an object";
+    skip_json_space(s);
+    if (peek_json_byte(s) == '[' && !s->paths->arrays) return "JSON: an array, not an object";
+    if (peek_json_byte(s) != '{' && peek_json_byte(s) != '[') return "JSON: not an object";
     const char *problem = open_container(s, paths < 64 ? (UINT64_C(1) << paths) - 1 : UINT64_MAX);
     while (problem == NULL && s->depth > 0) {
         bool closed;
         problem = begin_next_member_or_close(s, &closed);
         if (problem == NULL && !closed)
-            problem = is_innermost_container_array(s) ? next_element(s) : next_member(s);
+            problem = is_innermost_container_array(s) ? scan_next_element(s) : scan_next_member(s);
     }
     if (problem != NULL) return problem;
-    skip_space(s);
+    skip_json_space(s);
     return s->at == s->end ? NULL : "JSON: more text after the object";
 }
 

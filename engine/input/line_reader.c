@@ -99,7 +99,7 @@ static struct glint_origin origin_of_buffer(const struct line_reader *l, uint64_
 }
 
 /* Returns the end of the body in the buffer: the piece's last byte, or the end of the buffer. */
-static uint64_t body_end(const struct line_reader *l)
+static uint64_t end_of_piece_in_buffer(const struct line_reader *l)
 {
     const uint64_t last = l->end - 1;
     if (l->source.at <= last) return l->fill;
@@ -138,8 +138,8 @@ static int set_unclosed_quote_error(struct line_reader *l, uint64_t at)
 }
 
 /* Files of old Macs: all of a file is one row, outside of quotes when it ends. */
-static int check_cr_lines(const char *path, uint8_t csv, const uint8_t *row, uint64_t size,
-                          struct glint_error *error)
+static int reject_cr_line_ends(const char *path, uint8_t csv, const uint8_t *row, uint64_t size,
+                               struct glint_error *error)
 {
     if (!csv_has_cr(row, size, csv)) return 0;
     return error_set(error, GLINT_E_INPUT_FORMAT,
@@ -148,17 +148,17 @@ static int check_cr_lines(const char *path, uint8_t csv, const uint8_t *row, uin
 }
 
 /* The same of buffer[at, fill), without a line end, if that is where the file's rows begin. */
-static int check_cr_rows(struct line_reader *l, uint64_t at)
+static int reject_cr_line_ends_in_buffer(struct line_reader *l, uint64_t at)
 {
     if (l->csv == 0 || l->quotes.open || file_offset(l, at) != l->first_line) return 0;
-    return check_cr_lines(current_piece(l)->path, l->csv, l->buffer + at, l->fill - at,
-                          &l->task->error);
+    return reject_cr_line_ends(current_piece(l)->path, l->csv, l->buffer + at, l->fill - at,
+                               &l->task->error);
 }
 
 static int set_line_too_long_error(struct line_reader *l, uint64_t at)
 {
     if (l->csv != 0 && l->quotes.open) return set_unclosed_quote_error(l, at);
-    if (check_cr_rows(l, at) != 0) return l->task->error.code;
+    if (reject_cr_line_ends_in_buffer(l, at) != 0) return l->task->error.code;
     char after[64] = "";
     if (current_piece(l)->frames_start > 0)
         text_format(after, sizeof after, " after the frame at byte %" PRIu64,
@@ -196,7 +196,7 @@ static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
 
 /* Reads the next block after the incomplete line, all of which has been scanned. Returns 0 or a
  * code. */
-static int fill_buffer(struct line_reader *l)
+static int read_block_into_buffer(struct line_reader *l)
 {
     assert(l->scanned == l->fill && !l->source.ended);
     if (task_is_cancelled(l->task))
@@ -232,7 +232,7 @@ static void count_bytes_read_of_piece(struct line_reader *l)
     l->task->counters.values[COUNT_BYTES_READ] += (int64_t)bytes;
 }
 
-static int finish_piece(struct line_reader *l)
+static int finish_split_piece(struct line_reader *l)
 {
     int r = input_stream_check_unchanged(&l->source);
     if (r < 0) return r;
@@ -256,14 +256,14 @@ static const uint8_t *find_row_end(struct line_reader *l, uint64_t end)
 static int skip_to_first_line(struct line_reader *l)
 {
     for (;;) {
-        const uint8_t *lf = find_row_end(l, body_end(l));
+        const uint8_t *lf = find_row_end(l, end_of_piece_in_buffer(l));
         if (lf != NULL) {
             l->line = l->scanned = (uint64_t)(lf - l->buffer) + 1;
             return 0;
         }
         l->line = l->scanned = l->fill;
-        if (l->source.at >= l->end || l->source.ended) return finish_piece(l);
-        int r = fill_buffer(l);
+        if (l->source.at >= l->end || l->source.ended) return finish_split_piece(l);
+        int r = read_block_into_buffer(l);
         if (r < 0) return r;
     }
 }
@@ -286,12 +286,12 @@ static int check_decompressed_format(struct line_reader *l)
 }
 
 /* Reads the start of a compressed file, which may be several frames. */
-static int read_line_head(struct line_reader *l)
+static int read_head_of_compressed_file(struct line_reader *l)
 {
     int r = 0;
     while (r == 0 && l->fill - l->line < FORMAT_HEAD_BYTES && !l->source.ended) {
         l->scanned = l->fill;
-        r = fill_buffer(l);
+        r = read_block_into_buffer(l);
     }
     l->scanned = l->line;
     return r == 0 ? check_decompressed_format(l) : r;
@@ -317,12 +317,12 @@ static int skip_csv_header(struct line_reader *l)
     const uint8_t *lf = NULL;
     while ((lf = find_row_end(l, l->fill)) == NULL && !l->source.ended) {
         l->scanned = l->fill;
-        int r = fill_buffer(l);
+        int r = read_block_into_buffer(l);
         if (r < 0) return r;
     }
     uint8_t *const row = l->buffer + l->line;
     uint64_t size = (uint64_t)((lf != NULL ? lf : l->buffer + l->fill) - row);
-    if (lf == NULL && check_cr_rows(l, l->line) != 0) return l->task->error.code;
+    if (lf == NULL && reject_cr_line_ends_in_buffer(l, l->line) != 0) return l->task->error.code;
     const char *problem = l->quotes.open ? "a quoted field has no closing quote" : NULL;
     const uint64_t end = l->line + size;
     if (size > 0 && row[size - 1] == '\r') size--;
@@ -331,9 +331,9 @@ static int skip_csv_header(struct line_reader *l)
                                     : csv_to_plain(row, size, l->csv, row, &size);
     if (problem != NULL)
         return set_bad_header_error(&l->task->error, current_piece(l)->path, problem);
-    const bool last = lf == NULL || end >= body_end(l);
+    const bool last = lf == NULL || end >= end_of_piece_in_buffer(l);
     l->line = l->scanned = lf != NULL ? end + 1 : end;
-    return last ? finish_piece(l) : 0;
+    return last ? finish_split_piece(l) : 0;
 }
 
 static int skip_header(struct line_reader *l)
@@ -345,7 +345,7 @@ static int skip_header(struct line_reader *l)
     return l->csv != 0 ? skip_csv_header(l) : skip_to_first_line(l);
 }
 
-static int begin_piece(struct line_reader *l)
+static int begin_split_piece(struct line_reader *l)
 {
     const struct split_piece *piece = current_piece(l);
     assert(piece->length > 0);
@@ -363,7 +363,8 @@ static int begin_piece(struct line_reader *l)
     l->disk_start = input_stream_disk_offset(&l->source);
     if (piece->offset > 0) return skip_to_first_line(l);
     if (l->source.ended) return 0;
-    r = l->source.compression != COMPRESSION_NONE ? read_line_head(l) : fill_buffer(l);
+    r = l->source.compression != COMPRESSION_NONE ? read_head_of_compressed_file(l)
+                                                  : read_block_into_buffer(l);
     if (r != 0) return r;
     l->line += byte_order_mark_size(l->buffer + l->line, l->fill - l->line);
     l->scanned = l->line;
@@ -415,14 +416,15 @@ static int set_batch_of_terminated_line(struct line_reader *l, uint64_t lf, stru
 }
 
 /* Removes a CR from the end of each row. */
-static void strip_cr(const uint8_t *base, const uint32_t *start, uint32_t *end, uint32_t rows)
+static void strip_cr_of_rows(const uint8_t *base, const uint32_t *start, uint32_t *end,
+                             uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++) end[i] -= end[i] > start[i] && base[end[i] - 1] == '\r';
 }
 
-/* Needed only for limits below a batch's size: fill_buffer and set_batch_of_one_line check larger
- * lines. */
-static int check_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
+/* Needed only for limits below a batch's size: read_block_into_buffer and set_batch_of_one_line
+ * check larger lines. */
+static int check_line_lengths(struct line_reader *l, uint64_t base_at, uint32_t rows)
 {
     const uint64_t max = l->task->options->line_bytes_max;
     for (uint32_t i = 0; max < BATCH_BYTES_MAX && i < rows; i++)
@@ -445,8 +447,8 @@ static int read_csv_batch_of_body(struct line_reader *l, uint64_t base_at, uint6
     }
     if (lf == NULL) l->scanned = end;
     if (rows == 0) return 0;
-    strip_cr(l->buffer + base_at, l->row_start, l->row_end, rows);
-    int r = check_lengths(l, base_at, rows);
+    strip_cr_of_rows(l->buffer + base_at, l->row_start, l->row_end, rows);
+    int r = check_line_lengths(l, base_at, rows);
     if (r < 0) return r;
     set_batch_of_rows(l, out, rows, base_at, l->row_end[rows - 1]);
     l->line = row;
@@ -474,9 +476,9 @@ static int read_line_batch_of_body(struct line_reader *l, uint64_t body, struct 
     const uint64_t next = base_at + l->row_start[found.count];
     l->row_start[0] = (uint32_t)(l->line - base_at);
     /* The first row may end in a CR that an earlier scan has seen, so check it in any case. */
-    strip_cr(base, l->row_start, l->row_end, found.any_cr ? found.count : 1);
+    strip_cr_of_rows(base, l->row_start, l->row_end, found.any_cr ? found.count : 1);
     const bool lines = !found.any_cr && base[l->row_end[0]] == '\n';
-    int r = check_lengths(l, base_at, found.count);
+    int r = check_line_lengths(l, base_at, found.count);
     if (r < 0) return r;
     set_batch_of_rows(l, out, found.count, base_at, l->row_end[found.count - 1]);
     out->value.lines = lines ? l->row_start : NULL;
@@ -491,10 +493,10 @@ static int read_batch_of_last_line(struct line_reader *l, struct glint_batch *ou
     const uint8_t *lf = find_row_end(l, l->fill);
     if (lf == NULL && !l->source.ended) {
         l->scanned = l->fill;
-        return fill_buffer(l);
+        return read_block_into_buffer(l);
     }
     int rows = 0;
-    if (lf == NULL) rows = check_cr_rows(l, l->line);
+    if (lf == NULL) rows = reject_cr_line_ends_in_buffer(l, l->line);
     if (rows < 0) return rows;
     if (lf != NULL)
         rows = set_batch_of_terminated_line(l, (uint64_t)(lf - l->buffer), out);
@@ -502,7 +504,7 @@ static int read_batch_of_last_line(struct line_reader *l, struct glint_batch *ou
         rows = set_batch_of_one_line(l, l->fill, out);
     if (rows < 0) return rows;
     if (lf == NULL) l->line = l->fill;
-    int r = finish_piece(l);
+    int r = finish_split_piece(l);
     return r < 0 ? r : rows;
 }
 
@@ -512,16 +514,16 @@ int line_reader_next(struct line_reader *l, struct glint_batch *out)
     while (r == 0) {
         if (!l->source.open) {
             if (l->piece == l->split->count) return 0;
-            r = begin_piece(l);
+            r = begin_split_piece(l);
             continue;
         }
-        const uint64_t body = body_end(l);
+        const uint64_t body = end_of_piece_in_buffer(l);
         if (l->scanned < body)
             r = read_line_batch_of_body(l, body, out);
         else if (l->source.at >= l->end || l->source.ended)
             r = read_batch_of_last_line(l, out);
         else
-            r = fill_buffer(l);
+            r = read_block_into_buffer(l);
     }
     return r;
 }
@@ -591,7 +593,8 @@ static uint64_t cut_empty_lines(struct buffer *line)
 }
 
 /* Reads until the line ends, each time as much as there already is. Returns 0 or a code. */
-static int read_line(struct input_stream *s, uint64_t size_max, struct buffer *out, bool *out_found)
+static int read_first_line_of_stream(struct input_stream *s, uint64_t size_max, struct buffer *out,
+                                     bool *out_found)
 {
     const uint8_t csv = s->piece->csv;
     const uint8_t *lf = NULL;
@@ -614,7 +617,7 @@ static int read_line(struct input_stream *s, uint64_t size_max, struct buffer *o
         lf = find_line_end(out, &scanned, &quotes);
         const bool too_long = lf == NULL && out->size > size_max + 1; /* 1: a CR */
         if (csv != 0 && lf == NULL && (s->ended || too_long) && !quotes.open &&
-            check_cr_lines(s->piece->path, csv, out->data, out->size, s->error) != 0)
+            reject_cr_line_ends(s->piece->path, csv, out->data, out->size, s->error) != 0)
             return s->error->code;
         if (too_long) return set_first_line_too_long_error(s, size_max, csv != 0 && quotes.open);
     }
@@ -640,7 +643,7 @@ int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t i
     int r = input_stream_open_ahead(&s, env, NULL, ahead, index, error);
     out->size = 0;
     *out_found = false;
-    if (r == 0) r = read_line(&s, size_max, out, out_found);
+    if (r == 0) r = read_first_line_of_stream(&s, size_max, out, out_found);
     input_stream_close(&s);
     if (r != 0 || piece->csv == 0 || piece->records) return r;
     const char *problem =

@@ -109,7 +109,7 @@ struct list_text {
 };
 
 /* Skips the token, and white space before it. */
-static bool skip_token(struct list_text *t, const char *token)
+static bool skip_json_token(struct list_text *t, const char *token)
 {
     const size_t size = strlen(token);
     while (t->at < t->end && *t->at != '\0' && strchr(" \t\r\n", *t->at) != NULL) t->at++;
@@ -118,10 +118,10 @@ static bool skip_token(struct list_text *t, const char *token)
     return true;
 }
 
-static bool skip_tokens(struct list_text *t, const char *const *tokens, size_t count)
+static bool skip_json_tokens(struct list_text *t, const char *const *tokens, size_t count)
 {
     bool ok = true;
-    for (size_t i = 0; ok && i < count; i++) ok = skip_token(t, tokens[i]);
+    for (size_t i = 0; ok && i < count; i++) ok = skip_json_token(t, tokens[i]);
     return ok;
 }
 
@@ -152,16 +152,16 @@ int hdfs_list_parse(const uint8_t *text, uint64_t size, listed_object_call *entr
                                         "["};
     static const char *const end[] = {"}", "}", ""};
     struct list_text t = {(const char *)text, (const char *)text + size};
-    if (size == 0 || !skip_tokens(&t, begin, sizeof begin / sizeof *begin)) return -1;
-    bool more = !skip_token(&t, "]");
+    if (size == 0 || !skip_json_tokens(&t, begin, sizeof begin / sizeof *begin)) return -1;
+    bool more = !skip_json_token(&t, "]");
     while (more) {
         const int r = parse_hdfs_list_entry(&t, entry, arg);
         if (r != 0) return r;
-        more = skip_token(&t, ",");
-        if (!more && !skip_token(&t, "]")) return -1;
+        more = skip_json_token(&t, ",");
+        if (!more && !skip_json_token(&t, "]")) return -1;
     }
     assert(t.at <= t.end);
-    return skip_tokens(&t, end, sizeof end / sizeof *end) && t.at == t.end ? 0 : -1;
+    return skip_json_tokens(&t, end, sizeof end / sizeof *end) && t.at == t.end ? 0 : -1;
 }
 
 /* ---- remote list */
@@ -198,7 +198,7 @@ static int set_list_too_long_error(const char *name, struct glint_error *error)
 }
 
 /* Returns false if it is too long. Signing needs the parameters in this order. */
-static bool format_query(char *out, const char *prefix, const char *token, bool recursive)
+static bool format_list_query(char *out, const char *prefix, const char *token, bool recursive)
 {
     out[0] = '\0';
     return (token[0] == '\0' ||
@@ -218,7 +218,7 @@ static int list_s3(struct remote_target *t, struct env *env, const char *name, c
     do {
         page.size = 0;
         memcpy(last, token, sizeof last);
-        r = format_query(query, prefix, token, recursive)
+        r = format_list_query(query, prefix, token, recursive)
                 ? remote_document_read(t, env, name, query, REMOTE_PAGE_BYTES_MAX, &page, error)
                 : remote_set_url_error(name, "it is too long", error);
         if (r == 0) r = s3_list_parse(page.data, page.size, token, add_listed_key, names);
@@ -363,8 +363,8 @@ static int record_failed_url(struct input_walk *w, const char *name, const struc
 }
 
 /* Returns 1, or NO_MEMORY. */
-static int set_identity(struct input_walk *w, const struct remote_identity *identity,
-                        struct input_file *file)
+static int set_file_identity(struct input_walk *w, const struct remote_identity *identity,
+                             struct input_file *file)
 {
     file->remote = arena_copy(&w->list->arena, identity, sizeof *identity);
     if (file->remote == NULL) return error_no_memory(w->error);
@@ -396,7 +396,7 @@ static int identify_object(struct input_walk *w, struct remote_reader *reader, c
     if (!remote_identity_is_directory(&identity) &&
         input_detect_format(w, name, path, head, used, file) == 0)
         return 0;
-    return set_identity(w, &identity, file);
+    return set_file_identity(w, &identity, file);
 }
 
 static int identify_url(struct input_walk *w, const char *url, const char *name, bool quiet,
@@ -494,7 +494,7 @@ static bool is_commit_record(const char *name)
 }
 
 /* HDFS lists all names, whatever they should begin with. */
-static int find_commit_record(void *arg, const struct listed_object *object)
+static int stop_at_commit_record(void *arg, const struct listed_object *object)
 {
     bool *found = arg;
     *found = *found || is_commit_record(object->name);
@@ -507,7 +507,7 @@ static int check_directory_has_no_commit(struct input_walk *w, const char *direc
     struct glint_error problem = {.code = GLINT_OK};
     bool found = false;
     int r = remote_list(w->env, directory, REMOTE_COMMIT_PREFIX, false, w->list->cancelled,
-                        find_commit_record, &found, &problem);
+                        stop_at_commit_record, &found, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, directory, &problem);
     return r == 0 && found ? record_directory_with_commit(w, directory) : r;
 }
@@ -544,7 +544,7 @@ static int collect_listed_object(void *arg, const struct listed_object *object)
     return 0;
 }
 
-static int compare_listed(const void *a, const void *b)
+static int compare_listed_names(const void *a, const void *b)
 {
     return strcmp(((const struct url_entry *)a)->name, ((const struct url_entry *)b)->name);
 }
@@ -576,7 +576,7 @@ static int add_listed_object(struct url_list *l, struct url_entry *e)
         const bool text = w->list->content == INPUT_TEXT;
         file.detect = text && e->identity.size > 0;
         if (!file.detect) file.compression = format_compression_of_name(e->url);
-        r = set_identity(w, &e->identity, &file);
+        r = set_file_identity(w, &e->identity, &file);
     } else if (e->reader != NULL) {
         r = identify_object(w, e->reader, e->url, e->url, false, &file, &code);
     } else {
@@ -593,15 +593,15 @@ static int add_listed_objects(struct url_list *l)
     struct glint_error ignored = {.code = GLINT_OK};
     uint64_t next = 0;
     int r = 0;
-    if (l->count > 1) qsort(l->entries, l->count, sizeof *l->entries, compare_listed);
-    if (l->count > 1) l->group = remote_group_open(&ignored);
+    if (l->count > 1) qsort(l->entries, l->count, sizeof *l->entries, compare_listed_names);
+    if (l->count > 1) l->group = remote_session_open(&ignored);
     for (uint64_t i = 0; r == 0 && i < l->count; i++) {
         for (; next < l->count && next - i < REMOTE_AHEAD_MAX; next++)
             start_identifying_object(l, &l->entries[next]);
         r = add_listed_object(l, &l->entries[i]);
     }
     for (uint64_t i = 0; i < next; i++) remote_reader_destroy(l->entries[i].reader);
-    remote_group_close(l->group);
+    remote_session_close(l->group);
     return r;
 }
 

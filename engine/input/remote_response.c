@@ -163,7 +163,7 @@ bool remote_retry_wait(struct remote_retry *r, struct env *env, enum remote_resu
     if (result == REMOTE_GARBLED && r->failures > REMOTE_GARBLED_MAX) return false;
     if (result == REMOTE_FAILED || r->late_ns + ms * MS_NS > retry_time_limit_ns(first))
         return false;
-    remote_wait(ms, r->cancelled);
+    remote_wait_before_retry(ms, r->cancelled);
     add_time_without_progress(r, env);
     return true;
 }

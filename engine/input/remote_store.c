@@ -67,7 +67,7 @@ void s3_reply_parse(const uint8_t *text, uint64_t size, struct s3_reply *out)
 }
 
 /* Whether the same request may have another answer a moment later. */
-static bool s3_code_is_passing(const char *code)
+static bool s3_error_is_transient(const char *code)
 {
     static const char *const passing[] = {"InternalError",    "ServiceUnavailable", "SlowDown",
                                           "OperationAborted", "RequestTimeout",     "Throttling"};
@@ -157,7 +157,7 @@ struct answer {
 };
 
 /* Codes of inputs, which requests set, become those of outputs. */
-static int set_output_error(const struct glint_error *e, struct glint_error *error)
+static int set_error_of_output(const struct glint_error *e, struct glint_error *error)
 {
     const char *hint = e->hint[0] != '\0' ? e->hint : NULL;
     enum glint_code code = e->code;
@@ -177,7 +177,7 @@ static enum remote_result set_store_refused_error(const struct remote_store *s,
     const bool said = reply->kind == S3_ERROR && reply->code[0] != '\0';
     enum remote_result result;
     if (t->status >= 200 && t->status < 300) { /* with an error in its body */
-        const bool passing = s3_code_is_passing(reply->code);
+        const bool passing = s3_error_is_transient(reply->code);
         error_set(error, passing ? GLINT_E_INPUT_IO : GLINT_E_INPUT_URL, NULL,
                   "%s: the server answered %ld with an error", s->name, t->status);
         result = passing ? REMOTE_RETRY : REMOTE_FAILED;
@@ -188,7 +188,7 @@ static enum remote_result set_store_refused_error(const struct remote_store *s,
     const size_t used = strlen(error->cause);
     text_format(error->cause + used, sizeof error->cause - used, ": %s%s%s", reply->code,
                 reply->message[0] != '\0' ? ", " : "", reply->message);
-    if (result == REMOTE_FAILED && t->status != 403 && s3_code_is_passing(reply->code)) {
+    if (result == REMOTE_FAILED && t->status != 403 && s3_error_is_transient(reply->code)) {
         error->code = GLINT_E_INPUT_IO;
         result = REMOTE_RETRY;
     }
@@ -282,7 +282,7 @@ static int send_store_request(struct remote_store *s, const struct call *call, s
             r = 0;
         } else if (!remote_retry_wait(&retry, s->env, result, call->brief)) {
             remote_retry_set_error(&retry, &problem, &last);
-            r = set_output_error(&last, error);
+            r = set_error_of_output(&last, error);
         }
     }
     buffer_fini(&unused);
@@ -300,7 +300,7 @@ int remote_store_init(struct remote_store *s, struct env *env, const char *url, 
     if (reason != NULL) return error_set(error, GLINT_E_OUTPUT_CREATE, hint, "%s: %s", url, reason);
     int r = remote_target_init(&s->target, env, url, url, cancelled, &problem);
     if (r == 0) r = xml_library_load(&problem);
-    return r == 0 ? 0 : set_output_error(&problem, error);
+    return r == 0 ? 0 : set_error_of_output(&problem, error);
 }
 
 /* ---- Objects */
@@ -467,12 +467,12 @@ int remote_store_list(struct remote_store *s, const char *prefix, listed_object_
 {
     struct glint_error problem = {.code = GLINT_OK};
     const int r = s3_list_objects(&s->target, s->env, s->name, prefix, entry, arg, &problem);
-    return problem.code == GLINT_OK ? r : set_output_error(&problem, error);
+    return problem.code == GLINT_OK ? r : set_error_of_output(&problem, error);
 }
 
 /* ---- Names */
 
-bool remote_output_is(const char *attempts)
+bool remote_output_is_in_store(const char *attempts)
 {
     return remote_url_kind(attempts) == REMOTE_S3;
 }
@@ -530,7 +530,7 @@ struct remote_writer {
 };
 
 /* Of the part that is filled now. */
-static uint64_t part_bytes(const struct remote_writer *w)
+static uint64_t current_part_bytes(const struct remote_writer *w)
 {
     const uint64_t wanted = S3_PART_BYTES_MIN << (w->part_count / (S3_PARTS_MAX / 10));
     return wanted < w->memory_max ? wanted : w->memory_max;
@@ -540,7 +540,7 @@ int remote_writer_create(struct remote_writer **out, struct env *env, const char
                          uint64_t memory_max, int cancelled, struct glint_error *error)
 {
     struct remote_writer *w = *out = NULL;
-    assert(memory_max >= S3_PART_BYTES_MIN && remote_output_is(url));
+    assert(memory_max >= S3_PART_BYTES_MIN && remote_output_is_in_store(url));
     if (strlen(url) >= sizeof w->url)
         return error_set(error, GLINT_E_OUTPUT_CREATE, "use a shorter URL", "%s is too long", url);
     w = mem_zalloc(sizeof *w);
@@ -580,9 +580,9 @@ static int upload_part(struct remote_writer *w, struct glint_error *error)
 }
 
 /* Makes room for at least one byte. Small objects take little memory. */
-static bool grow_part(struct remote_writer *w)
+static bool grow_current_part(struct remote_writer *w)
 {
-    const uint64_t bytes = part_bytes(w);
+    const uint64_t bytes = current_part_bytes(w);
     uint64_t capacity = w->capacity > 0 ? 4 * w->capacity : 256 * KIB;
     if (capacity > bytes) capacity = bytes;
     if (w->capacity >= capacity) return true;
@@ -599,12 +599,12 @@ int remote_writer_write(struct remote_writer *w, const void *data, uint64_t size
     const uint8_t *from = data;
     assert(!w->finished);
     while (size > 0) {
-        if (w->fill == part_bytes(w)) {
+        if (w->fill == current_part_bytes(w)) {
             const int r = upload_part(w, error);
             if (r != 0) return r;
         }
-        if (w->fill == w->capacity && !grow_part(w)) return error_no_memory(error);
-        uint64_t room = w->capacity < part_bytes(w) ? w->capacity : part_bytes(w);
+        if (w->fill == w->capacity && !grow_current_part(w)) return error_no_memory(error);
+        uint64_t room = w->capacity < current_part_bytes(w) ? w->capacity : current_part_bytes(w);
         room -= w->fill;
         const uint64_t n = size < room ? size : room;
         assert(n > 0);

@@ -62,7 +62,7 @@ int remote_store_list(struct remote_store *s, const char *prefix, listed_object_
 #define REMOTE_JOB_DIGITS 16u
 
 /* Whether the directory of attempts that a task is told is of a store. */
-bool remote_output_is(const char *attempts);
+bool remote_output_is_in_store(const char *attempts);
 /* Sets `out` to the URL of the part `part`. Returns false if it does not fit, or `attempts` is of
  * another form. */
 bool remote_output_part(const char *attempts, const char *part, char *out, size_t capacity);

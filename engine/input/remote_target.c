@@ -54,7 +54,7 @@ static int init_webhdfs_target(struct remote_target *t, const char *name, struct
     const struct remote_place p = remote_url_split(t->url);
     bool ok = text_format(t->base, sizeof t->base, "%s://%.*s/webhdfs/v1", p.tls ? "https" : "http",
                           (int)p.host_size, p.host);
-    ok = ok && remote_url_encode(p.path, strlen(p.path), "/", t->base, sizeof t->base);
+    ok = ok && remote_url_append_encoded(p.path, strlen(p.path), "/", t->base, sizeof t->base);
     return ok ? 0 : remote_set_url_error(name, "the URL is too long", error);
 }
 
@@ -89,8 +89,8 @@ static void refresh_signature(struct remote_target *t)
 /* Appends &user.name=USER, which is all that simple authentication of Hadoop asks for. */
 static bool append_hadoop_user(struct remote_target *t)
 {
-    const char *user = env_variable("HADOOP_USER_NAME");
-    if (user == NULL) user = env_variable("USER");
+    const char *user = nonempty_env_variable("HADOOP_USER_NAME");
+    if (user == NULL) user = nonempty_env_variable("USER");
     if (user == NULL) return true;
     return remote_url_add_parameter(t->request, sizeof t->request, "user.name", user);
 }
@@ -116,7 +116,7 @@ bool remote_target_key(struct remote_target *t, const char *key, const char *que
                                    .cancelled = t->cancelled,
                                    .signature = &t->signature};
     if (!text_format(t->request, sizeof t->request, "%s/", t->base) ||
-        !remote_url_encode(key, strlen(key), "/", t->request, sizeof t->request))
+        !remote_url_append_encoded(key, strlen(key), "/", t->request, sizeof t->request))
         return false;
     const size_t used = strlen(t->request);
     return query[0] == '\0' ||

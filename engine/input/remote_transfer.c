@@ -33,7 +33,7 @@ static void destroy_session(const struct curl_library *curl, struct remote_sessi
 }
 
 /* Returns NULL when out of memory. */
-static struct remote_session *take_session(const struct curl_library *curl)
+static struct remote_session *take_session_from_pool(const struct curl_library *curl)
 {
     pthread_mutex_lock(&idle_lock);
     struct remote_session *s = idle;
@@ -52,7 +52,7 @@ static struct remote_session *take_session(const struct curl_library *curl)
     return NULL;
 }
 
-static void give_back_session(const struct curl_library *curl, struct remote_session *s)
+static void return_session_to_pool(const struct curl_library *curl, struct remote_session *s)
 {
     curl->easy_reset(s->easy); /* keeps connections; forgets passwords */
     pthread_mutex_lock(&idle_lock);
@@ -66,18 +66,18 @@ static void give_back_session(const struct curl_library *curl, struct remote_ses
     if (!keep) destroy_session(curl, s);
 }
 
-struct remote_session *remote_group_open(struct glint_error *error)
+struct remote_session *remote_session_open(struct glint_error *error)
 {
     const struct curl_library *curl = curl_library_load(error);
-    struct remote_session *group = curl != NULL ? take_session(curl) : NULL;
+    struct remote_session *group = curl != NULL ? take_session_from_pool(curl) : NULL;
     if (group == NULL && curl != NULL) error_no_memory(error);
     return group;
 }
 
-void remote_group_close(struct remote_session *group)
+void remote_session_close(struct remote_session *group)
 {
     struct glint_error ignored = {.code = GLINT_OK};
-    if (group != NULL) give_back_session(curl_library_load(&ignored), group);
+    if (group != NULL) return_session_to_pool(curl_library_load(&ignored), group);
 }
 
 uint64_t remote_timeout_ms(void)
@@ -92,14 +92,14 @@ uint64_t remote_timeout_ms(void)
 
 /* ---- Calls from libcurl */
 
-static size_t on_header(char *line, size_t size, size_t count, void *arg)
+static size_t on_response_header(char *line, size_t size, size_t count, void *arg)
 {
     struct remote_transfer *t = arg;
     remote_response_add_line(&t->response, line, size * count);
     return size * count;
 }
 
-static size_t on_body(char *data, size_t size, size_t count, void *arg)
+static size_t on_response_body(char *data, size_t size, size_t count, void *arg)
 {
     struct remote_transfer *t = arg;
     const size_t n = size * count;
@@ -127,7 +127,7 @@ static bool set_curl_pointer(const struct remote_transfer *t, CURLoption option,
     return t->curl->easy_setopt(t->session->easy, option, value) == CURLE_OK;
 }
 
-static bool add_header(struct remote_transfer *t, const char *line)
+static bool add_request_header(struct remote_transfer *t, const char *line)
 {
     struct curl_slist *grown = t->curl->slist_append(t->headers, line);
     if (grown != NULL) t->headers = grown;
@@ -168,13 +168,13 @@ static bool set_signature(struct remote_transfer *t, const struct remote_signatu
     bool ok = set_curl_pointer(t, CURLOPT_AWS_SIGV4, s->scheme);
     ok &= set_curl_pointer(t, CURLOPT_USERNAME, s->user);
     ok &= set_curl_pointer(t, CURLOPT_PASSWORD, s->password);
-    ok = ok && add_header(t, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
-    return ok && (s->token_header[0] == '\0' || add_header(t, s->token_header));
+    ok = ok && add_request_header(t, "x-amz-content-sha256: UNSIGNED-PAYLOAD");
+    return ok && (s->token_header[0] == '\0' || add_request_header(t, s->token_header));
 }
 
 /* libcurl reads the body where it is. Expect: 100-continue cannot be suppressed: libcurl 7.88 signs
  * headers that it is told not to send. So it does not wait long for 100 Continue. */
-static bool set_method(struct remote_transfer *t, const struct remote_request *request)
+static bool set_request_method(struct remote_transfer *t, const struct remote_request *request)
 {
     bool ok = true;
     if (request->method == NULL) return true;
@@ -184,7 +184,7 @@ static bool set_method(struct remote_transfer *t, const struct remote_request *r
                                   (curl_off_t)request->body_size) == CURLE_OK;
         ok &= set_curl_pointer(t, CURLOPT_POSTFIELDS, body);
         ok &= set_curl_number(t, CURLOPT_EXPECT_100_TIMEOUT_MS, REMOTE_CONTINUE_MS);
-        ok = ok && add_header(t, "Content-Type: application/octet-stream");
+        ok = ok && add_request_header(t, "Content-Type: application/octet-stream");
     }
     return ok && set_curl_pointer(t, CURLOPT_CUSTOMREQUEST, request->method);
 }
@@ -211,14 +211,16 @@ static bool set_request_options(struct remote_transfer *t, const struct remote_r
         text_format(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->from, request->to - 1);
         ok &= set_curl_pointer(t, CURLOPT_RANGE, range);
     }
-    if (request->condition != NULL) ok &= add_header(t, request->condition);
-    ok = ok && set_signature(t, request->signature) && set_method(t, request);
+    if (request->condition != NULL) ok &= add_request_header(t, request->condition);
+    ok = ok && set_signature(t, request->signature) && set_request_method(t, request);
     ok &= set_curl_pointer(t, CURLOPT_HTTPHEADER, t->headers);
     ok &= set_curl_pointer(t, CURLOPT_USERAGENT, "glint/" GLINT_VERSION);
     ok &= set_curl_pointer(t, CURLOPT_ERRORBUFFER, t->problem);
-    ok &= t->curl->easy_setopt(t->session->easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK;
+    ok &= t->curl->easy_setopt(t->session->easy, CURLOPT_HEADERFUNCTION, on_response_header) ==
+          CURLE_OK;
     ok &= set_curl_pointer(t, CURLOPT_HEADERDATA, t);
-    ok &= t->curl->easy_setopt(t->session->easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK;
+    ok &=
+        t->curl->easy_setopt(t->session->easy, CURLOPT_WRITEFUNCTION, on_response_body) == CURLE_OK;
     ok &= set_curl_pointer(t, CURLOPT_WRITEDATA, t);
     ok &= set_curl_pointer(t, CURLOPT_PRIVATE, t);
     return ok && set_timeout_options(t) && set_tls_and_redirect_options(t, request);
@@ -295,7 +297,7 @@ static void mark_finished_transfers(struct remote_transfer *t)
 }
 
 /* Waits for the connections of a session. Returns whether it was cancelled. */
-static bool poll_multi(const struct curl_library *c, CURLM *multi, uint64_t ms, int cancelled)
+static bool wait_for_session(const struct curl_library *c, CURLM *multi, uint64_t ms, int cancelled)
 {
     struct curl_waitfd wait = {.fd = cancelled, .events = CURL_WAIT_POLLIN};
     c->multi_poll(multi, &wait, cancelled > 0, (int)ms, NULL);
@@ -337,7 +339,7 @@ static enum remote_result receive_bytes(struct remote_transfer *t, struct glint_
                       t->name, t->timeout_ms / 1000);
             return REMOTE_RETRY;
         }
-        if (poll_multi(c, t->multi, (deadline - now) / MS_NS + 1, t->cancelled)) {
+        if (wait_for_session(c, t->multi, (deadline - now) / MS_NS + 1, t->cancelled)) {
             error_set(error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
             return REMOTE_FAILED;
         }
@@ -357,7 +359,7 @@ static uint64_t retry_after_ms(const struct remote_transfer *t)
 }
 
 /* A transfer of few bytes takes little memory: there are many of them in a group. */
-static uint64_t buffer_bytes(const struct remote_request *request)
+static uint64_t receive_buffer_bytes(const struct remote_request *request)
 {
     const uint64_t wanted = request->to - request->from;
     return request->to > 0 && wanted < REMOTE_RECEIVE_BYTES ? REMOTE_RECEIVE_BYTES
@@ -376,8 +378,8 @@ enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *
     t->cancelled = request->cancelled;
     t->curl = curl_library_load(error);
     if (t->curl == NULL) return REMOTE_FAILED;
-    t->session = take_session(t->curl);
-    t->capacity = buffer_bytes(request);
+    t->session = take_session_from_pool(t->curl);
+    t->capacity = receive_buffer_bytes(request);
     t->buffer = t->session != NULL ? mem_alloc(t->capacity) : NULL;
     if (t->session != NULL)
         t->multi = request->group != NULL ? request->group->multi : t->session->multi;
@@ -426,7 +428,7 @@ enum remote_result remote_transfer_read(struct remote_transfer *t, void *out, ui
 }
 
 /* If the body has been read to its end, libcurl notices it now, and keeps the connection. */
-static void finish_body(struct remote_transfer *t)
+static void finish_response_body(struct remote_transfer *t)
 {
     int running;
     if (t->done || t->paused || t->at < t->fill) return;
@@ -436,9 +438,9 @@ static void finish_body(struct remote_transfer *t)
 void remote_transfer_close(struct remote_transfer *t)
 {
     if (t->session != NULL) {
-        finish_body(t);
+        finish_response_body(t);
         t->curl->multi_remove_handle(t->multi, t->session->easy);
-        give_back_session(t->curl, t->session);
+        return_session_to_pool(t->curl, t->session);
     }
     if (t->headers != NULL) t->curl->slist_free_all(t->headers);
     mem_free(t->buffer);
@@ -447,12 +449,12 @@ void remote_transfer_close(struct remote_transfer *t)
     t->buffer = NULL;
 }
 
-void remote_wait(uint64_t ms, int cancelled)
+void remote_wait_before_retry(uint64_t ms, int cancelled)
 {
     struct glint_error ignored = {.code = GLINT_OK};
     const struct curl_library *c = curl_library_load(&ignored);
-    struct remote_session *s = c != NULL ? take_session(c) : NULL;
+    struct remote_session *s = c != NULL ? take_session_from_pool(c) : NULL;
     if (s == NULL) return;
-    poll_multi(c, s->multi, ms, cancelled);
-    give_back_session(c, s);
+    wait_for_session(c, s->multi, ms, cancelled);
+    return_session_to_pool(c, s);
 }

@@ -38,9 +38,9 @@ struct remote_session;
 
 /* Transfers that go on together: while one of them is waited for, the others proceed. Returns NULL
  * with *error set. */
-struct remote_session *remote_group_open(struct glint_error *error);
+struct remote_session *remote_session_open(struct glint_error *error);
 /* All its transfers are closed. NULL is fine. */
-void remote_group_close(struct remote_session *group);
+void remote_session_close(struct remote_session *group);
 
 /* Who asks, and how a request is signed: of a store of objects. */
 struct remote_signature {
@@ -115,7 +115,7 @@ enum remote_result remote_transfer_read(struct remote_transfer *t, void *out, ui
 /* Zeros and a second call are fine. A connection whose body was not read to the end is closed. */
 void remote_transfer_close(struct remote_transfer *t);
 /* Waits without a transfer, for backoff, but not after `cancelled` is readable (0: none). */
-void remote_wait(uint64_t ms, int cancelled);
+void remote_wait_before_retry(uint64_t ms, int cancelled);
 /* How long a connection may take to open, or to send its next bytes: GLINT_HTTP_TIMEOUT, in
  * seconds, or REMOTE_TIMEOUT_S. */
 uint64_t remote_timeout_ms(void);

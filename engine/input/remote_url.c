@@ -18,7 +18,7 @@ static const struct {
                {"webhdfs://", REMOTE_WEBHDFS}, {"swebhdfs://", REMOTE_WEBHDFS}};
 
 /* The part after the scheme; NULL: not a URL of a known scheme. */
-static const char *after_scheme(const char *url, enum remote_kind *out)
+static const char *url_after_scheme(const char *url, enum remote_kind *out)
 {
     for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
         const size_t size = strlen(schemes[i].prefix);
@@ -33,7 +33,7 @@ static const char *after_scheme(const char *url, enum remote_kind *out)
 enum remote_kind remote_url_kind(const char *text)
 {
     enum remote_kind kind;
-    after_scheme(text, &kind);
+    url_after_scheme(text, &kind);
     return kind;
 }
 
@@ -66,7 +66,7 @@ static bool has_dot_segment(const char *path)
 const char *remote_url_check(const char *url, const char **out_hint)
 {
     enum remote_kind kind;
-    const char *host = after_scheme(url, &kind);
+    const char *host = url_after_scheme(url, &kind);
     assert(host != NULL);
     *out_hint = NULL;
     if (userinfo_end(host) != NULL) {
@@ -124,7 +124,7 @@ static void append_query_without_values(struct text_out *o, const char *query)
 bool remote_url_redact(const char *url, char *out, size_t capacity)
 {
     enum remote_kind kind;
-    const char *host = after_scheme(url, &kind);
+    const char *host = url_after_scheme(url, &kind);
     assert(host != NULL && capacity > 0);
     struct text_out o = {.at = out, .left = capacity, .ok = true};
     out[0] = '\0';
@@ -170,7 +170,7 @@ bool remote_text_redact(const char *text, char *out, size_t capacity)
 struct remote_place remote_url_split(const char *url)
 {
     struct remote_place p;
-    p.host = after_scheme(url, &p.kind);
+    p.host = url_after_scheme(url, &p.kind);
     assert(p.host != NULL);
     p.tls = *url == 's' || *url == 'S';
     p.host_size = strcspn(p.host, "/");
@@ -178,7 +178,8 @@ struct remote_place remote_url_split(const char *url)
     return p;
 }
 
-bool remote_url_encode(const char *text, size_t size, const char *keep, char *out, size_t capacity)
+bool remote_url_append_encoded(const char *text, size_t size, const char *keep, char *out,
+                               size_t capacity)
 {
     static const char hex[] = "0123456789ABCDEF";
     struct text_out o = {.at = out + strlen(out), .left = capacity - strlen(out), .ok = true};
@@ -198,5 +199,5 @@ bool remote_url_add_parameter(char *out, size_t capacity, const char *name, cons
     const size_t used = strlen(out);
     const bool first = used == 0 || out[used - 1] == '?';
     return text_format(out + used, capacity - used, "%s%s=", first ? "" : "&", name) &&
-           remote_url_encode(value, strlen(value), "", out, capacity);
+           remote_url_append_encoded(value, strlen(value), "", out, capacity);
 }

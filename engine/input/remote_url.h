@@ -29,7 +29,8 @@ struct remote_place remote_url_split(const char *url);
 
 /* Appends `text` with all bytes percent-encoded except letters, digits, -, ., _, ~ and those in
  * `keep`. Returns false if it does not fit. */
-bool remote_url_encode(const char *text, size_t size, const char *keep, char *out, size_t capacity);
+bool remote_url_append_encoded(const char *text, size_t size, const char *keep, char *out,
+                               size_t capacity);
 /* Appends NAME=VALUE to a query or to a URL with one, the value encoded; after & unless it is empty
  * or ends in ?. Returns false if it does not fit. */
 bool remote_url_add_parameter(char *out, size_t capacity, const char *name, const char *value);

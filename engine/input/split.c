@@ -119,7 +119,7 @@ static bool frames_are_valid(const struct split_piece *piece)
 }
 
 /* The copy's data is not NULL. */
-static bool copy_slice(struct arena *arena, struct glint_slice bytes, struct glint_slice *out)
+static bool arena_copy_slice(struct arena *arena, struct glint_slice bytes, struct glint_slice *out)
 {
     *out = (struct glint_slice){arena_copy(arena, bytes.data, bytes.size), bytes.size};
     return out->data != NULL;
@@ -169,7 +169,7 @@ static int decode_row_layout(struct unpacker *u, uint64_t count, struct arena *a
     if (count % 2 == 1) {
         const struct glint_slice types = unpack_bytes(u);
         if (types.size == 0) return 0;
-        if (!copy_slice(arena, types, &layout->types)) return -1;
+        if (!arena_copy_slice(arena, types, &layout->types)) return -1;
     }
     for (uint32_t i = 0; i < layout->count; i++) {
         const uint64_t field = unpack_u64(u, (uint64_t)ARROW_COMMON_MAX << 32 | UINT32_MAX);
@@ -256,8 +256,8 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct sp
     if (out->csv != 0 && nulls.size == 1) return 0;
     out->detect = number == REMOTE_TO_DETECT;
     if (out->detect && (compressed || out->length != SPLIT_TO_END)) return 0;
-    if (json && !copy_slice(arena, pointers, &out->json)) return -1;
-    if (nulls.size > 0 && !copy_slice(arena, nulls, &out->nulls)) return -1;
+    if (json && !arena_copy_slice(arena, pointers, &out->json)) return -1;
+    if (nulls.size > 0 && !arena_copy_slice(arena, nulls, &out->nulls)) return -1;
     out->path = arena_strdup(arena, path);
     if (stored[0] != '\0') out->stored = arena_strdup(arena, stored);
     if (out->path == NULL || (stored[0] != '\0' && out->stored == NULL)) return -1;
@@ -317,7 +317,7 @@ static int frame_scan_open(struct frame_scan *s, struct env *env, const struct i
 }
 
 /* Returns the number of bytes read, which is less than `size` at the end of the file, or a code. */
-static int64_t read_at(struct frame_scan *s, uint64_t at, uint8_t *out, uint64_t size)
+static int64_t read_frame_bytes_at(struct frame_scan *s, uint64_t at, uint8_t *out, uint64_t size)
 {
     return input_source_read(&s->source, out, size, at, s->error);
 }
@@ -334,7 +334,7 @@ static int find_bgzf_end(struct frame_scan *s, uint64_t *out)
 {
     uint8_t bytes[HEADER_BYTES_MAX];
     struct gzip_header header = {.phase = HEADER_FIXED};
-    const int64_t n = read_at(s, s->at, bytes, sizeof bytes);
+    const int64_t n = read_frame_bytes_at(s, s->at, bytes, sizeof bytes);
     if (n < 0) return (int)n;
     for (int64_t i = 0; i < n && header.phase != HEADER_DONE; i++)
         if (gzip_header_parse_byte(&header, bytes[i]) != NULL) return 0;
@@ -355,7 +355,7 @@ static unsigned zstd_header_bytes(uint8_t descriptor)
 static int find_zstd_end(struct frame_scan *s, uint64_t *out)
 {
     uint8_t bytes[8];
-    int64_t n = read_at(s, s->at, bytes, sizeof bytes);
+    int64_t n = read_frame_bytes_at(s, s->at, bytes, sizeof bytes);
     if (n < (int64_t)sizeof bytes) return n < 0 ? (int)n : 0;
     if ((load_frame_number(bytes, 4) & SKIPPABLE_MASK) == SKIPPABLE_MAGIC) {
         *out = s->at + 8 + load_frame_number(bytes + 4, 4);
@@ -366,7 +366,7 @@ static int find_zstd_end(struct frame_scan *s, uint64_t *out)
     uint64_t at = s->at + zstd_header_bytes(descriptor);
     bool last = false;
     while (!last) {
-        if ((n = read_at(s, at, bytes, 3)) < 3) return n < 0 ? (int)n : 0;
+        if ((n = read_frame_bytes_at(s, at, bytes, 3)) < 3) return n < 0 ? (int)n : 0;
         const uint32_t block = load_frame_number(bytes, 3), type = block >> 1 & 3;
         if (type == 3) return 0; /* reserved */
         last = (block & 1) != 0;
@@ -408,7 +408,7 @@ struct split_builder {
     const struct input_list *list;
 };
 
-static int begin_split(struct split_builder *p)
+static int begin_next_split(struct split_builder *p)
 {
     if (p->split_count == PARTITIONS_MAX)
         return error_set(p->error, GLINT_E_PLAN_LIMIT,
@@ -423,8 +423,8 @@ static int begin_split(struct split_builder *p)
     return 0;
 }
 
-static int add_split_piece(struct split_builder *p, const struct input_file *file, uint64_t offset,
-                           uint64_t length)
+static int append_piece_to_split(struct split_builder *p, const struct input_file *file,
+                                 uint64_t offset, uint64_t length)
 {
     assert(length > 0);
     if (p->count == UINT32_MAX)
@@ -444,16 +444,16 @@ static int add_split_piece(struct split_builder *p, const struct input_file *fil
 }
 
 /* Adds a piece of `bytes` on disk to the current split, or to a new one if it does not fit. */
-static int add_piece_to_split(struct split_builder *p, const struct input_file *file,
-                              uint64_t offset, uint64_t length, uint64_t bytes)
+static int add_piece_to_current_split(struct split_builder *p, const struct input_file *file,
+                                      uint64_t offset, uint64_t length, uint64_t bytes)
 {
     const uint64_t most = file->remote != NULL ? SPLIT_OBJECTS_MAX : SPLIT_FILES_MAX;
     const uint64_t runs = file->columns != NULL ? file->columns->count : 0;
     const bool fits = !p->list->apart && p->split_count > 0 && p->used_pieces < most &&
                       p->used_runs + runs <= COLUMN_RUNS_MAX && p->used_bytes <= p->split_bytes &&
                       bytes <= p->split_bytes - p->used_bytes;
-    int r = fits ? 0 : begin_split(p);
-    if (r == 0) r = add_split_piece(p, file, offset, length);
+    int r = fits ? 0 : begin_next_split(p);
+    if (r == 0) r = append_piece_to_split(p, file, offset, length);
     p->used_bytes += bytes;
     p->used_pieces++;
     p->used_runs += runs;
@@ -468,14 +468,14 @@ static uint64_t whole_length(const struct input_file *file)
 
 static int add_file_as_one_piece(struct split_builder *p, const struct input_file *file)
 {
-    return add_piece_to_split(p, file, 0, whole_length(file), file->size);
+    return add_piece_to_current_split(p, file, 0, whole_length(file), file->size);
 }
 
 /* A split for each file, also an empty one. */
 static int add_file_as_split(struct split_builder *p, const struct input_file *file)
 {
-    const int r = begin_split(p);
-    return r == 0 ? add_split_piece(p, file, 0, whole_length(file)) : r;
+    const int r = begin_next_split(p);
+    return r == 0 ? append_piece_to_split(p, file, 0, whole_length(file)) : r;
 }
 
 /* A compressed file of 0 bytes has lost its content: its task reports that. */
@@ -504,7 +504,7 @@ static int add_frame_range(struct split_builder *p, const struct input_file *fil
 {
     assert(start < end && end <= file->size);
     if (start == 0 && end == file->size) return add_file_unless_empty(p, file);
-    int r = add_piece_to_split(p, file, start > 0, SPLIT_TO_END, end - start);
+    int r = add_piece_to_current_split(p, file, start > 0, SPLIT_TO_END, end - start);
     if (r < 0) return r;
     p->pieces[p->count - 1].frames_start = start;
     p->pieces[p->count - 1].frames_end = end;
@@ -555,7 +555,8 @@ static int split_csv_block(struct csv_splitter *c, const uint8_t *block, uint64_
         at = (uint64_t)(lf - block) + 1;
         const uint64_t cut = offset + at;
         if (cut == c->file->size) break;
-        r = add_piece_to_split(c->builder, c->file, c->start, cut - c->start, cut - c->start);
+        r = add_piece_to_current_split(c->builder, c->file, c->start, cut - c->start,
+                                       cut - c->start);
         c->start = cut;
         c->next = cut - cut % c->length + c->length;
     }
@@ -581,7 +582,7 @@ static int split_csv(struct split_builder *p, const struct input_file *file)
     }
     if (r == 0) r = input_stream_check_unchanged(&s);
     const uint64_t rest = file->size - c.start;
-    if (r == 0) r = add_piece_to_split(p, file, c.start, rest, rest);
+    if (r == 0) r = add_piece_to_current_split(p, file, c.start, rest, rest);
     input_stream_close(&s);
     mem_free(block);
     return r;
@@ -651,9 +652,9 @@ static int split_file_at_row_groups(struct split_builder *p, uint64_t file)
         const uint64_t bytes = needed_bytes_of_row_group(list, i);
         const bool begins = starts_next_split(p, i == start ? &list->files[file] : NULL, bytes);
         p->column_split = (p->done_bytes + bytes / 2) / p->split_bytes;
-        if (begins) r = begin_split(p);
+        if (begins) r = begin_next_split(p);
         if (r == 0 && (begins || i == start)) {
-            r = add_split_piece(p, &list->files[file], i - start, 1);
+            r = append_piece_to_split(p, &list->files[file], i - start, 1);
             p->used_pieces++;
             if (r != 0) break;
             p->pieces[p->count - 1].layout = list->layout;
@@ -680,7 +681,7 @@ static int split_file(struct split_builder *p, const struct input_file *file)
     uint64_t offset = 0;
     for (uint64_t i = 0; i < pieces; i++) {
         const uint64_t bytes = length + (i < longer);
-        int r = add_piece_to_split(p, file, offset, bytes, bytes);
+        int r = add_piece_to_current_split(p, file, offset, bytes, bytes);
         if (r < 0) return r;
         offset += bytes;
     }
@@ -769,8 +770,8 @@ static int add_split_until(struct line_splitter *c, uint64_t offset, uint64_t en
 {
     assert(end > c->start && (end == SPLIT_TO_END || end == offset));
     const uint64_t length = end == SPLIT_TO_END ? SPLIT_TO_END : end - c->start;
-    int r = begin_split(c->builder);
-    if (r == 0) r = add_split_piece(c->builder, &c->file, c->start, length);
+    int r = begin_next_split(c->builder);
+    if (r == 0) r = append_piece_to_split(c->builder, &c->file, c->start, length);
     c->start = offset;
     c->left = c->lines;
     return r;
@@ -821,7 +822,8 @@ static int add_split_after_last_cut(struct line_splitter *c, uint64_t size)
     return 0;
 }
 
-static int split_by_lines(struct line_splitter *c, struct env *env, uint8_t *block, uint32_t *index)
+static int split_file_by_lines(struct line_splitter *c, struct env *env, uint8_t *block,
+                               uint32_t *index)
 {
     const struct split_piece whole = split_whole_file(&c->file);
     struct input_stream s;
@@ -855,7 +857,7 @@ int splits_make_by_lines(struct env *env, const struct input_list *list, uint64_
             .builder = &p, .file = list->files[i], .lines = lines, .left = lines};
         c.quotes = csv_scan_begin(list->csv);
         c.left += list->header && lines < UINT64_MAX; /* the header is in the first split */
-        if (!is_file_without_content(&c.file)) r = split_by_lines(&c, env, block, index);
+        if (!is_file_without_content(&c.file)) r = split_file_by_lines(&c, env, block, index);
     }
     if (r == 0) r = finish_splits(&p, out);
     mem_free(block);

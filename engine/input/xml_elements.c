@@ -68,13 +68,13 @@ struct document {
     int result;
 };
 
-static void stop_parser(struct document *d, int result)
+static void stop_xml_parser(struct document *d, int result)
 {
     if (d->result == 0) d->result = result;
     expat.XML_StopParser(d->xml, XML_FALSE);
 }
 
-static void clear_text(struct document *d)
+static void clear_element_text(struct document *d)
 {
     d->size = 0;
     d->text[0] = '\0';
@@ -86,13 +86,13 @@ static void on_element_start(void *arg, const char *name, const char **attribute
     struct document *d = arg;
     (void)attributes;
     if (d->depth == DEPTH_MAX) {
-        stop_parser(d, -1);
+        stop_xml_parser(d, -1);
         return;
     }
     strncpy(d->names[d->depth], name, XML_NAME_BYTES - 1);
     d->names[d->depth][XML_NAME_BYTES - 1] = '\0';
     d->depth++;
-    clear_text(d);
+    clear_element_text(d);
 }
 
 static void on_doctype(void *arg, const char *name, const char *system_id, const char *public_id,
@@ -102,7 +102,7 @@ static void on_doctype(void *arg, const char *name, const char *system_id, const
     (void)system_id;
     (void)public_id;
     (void)has_internal_subset;
-    stop_parser(arg, -1); /* no response has one */
+    stop_xml_parser(arg, -1); /* no response has one */
 }
 
 static void on_element_text(void *arg, const char *text, int size)
@@ -134,8 +134,8 @@ static void on_element_end(void *arg, const char *name)
                                         .size = d->size,
                                         .too_long = d->too_long};
     const int result = d->element(d->arg, &element);
-    if (result != 0) stop_parser(d, result);
-    clear_text(d);
+    if (result != 0) stop_xml_parser(d, result);
+    clear_element_text(d);
 }
 
 int xml_elements_parse(const uint8_t *text, uint64_t size, xml_element_call *element, void *arg)

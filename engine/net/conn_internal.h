@@ -189,6 +189,6 @@ void pending_conns_add(struct pending_conns *p, struct conn *c);
 void pending_conns_mark_known(struct pending_conns *p, struct conn *c);
 void pending_conns_remove(struct pending_conns *p, struct conn *c);
 /* Returns the connection to drop from a class that is not empty. Does not remove it. */
-struct conn *pending_conns_choose_victim(struct pending_conns *p, enum pending_class class);
+struct conn *pending_conns_choose_to_drop(struct pending_conns *p, enum pending_class class);
 
 #endif

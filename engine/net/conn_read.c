@@ -24,7 +24,7 @@ struct read_buffers {
 /* Allocated at the first use, since most threads have no connections. */
 static struct read_buffers *thread_read_buffers(void)
 {
-    return mem_thread_block(sizeof(struct read_buffers));
+    return mem_block_of_thread(sizeof(struct read_buffers));
 }
 
 /* Closed, or closing gracefully: discard received bytes. */
@@ -197,7 +197,7 @@ static void consume_frame_bytes(struct conn *c, const uint8_t *bytes, uint64_t s
 
 /* Bytes of the current frame to read directly to data_buffer + fill; 0 if fewer than
  * `least` remain. */
-static uint64_t direct_read_bytes(const struct conn *c, uint64_t least)
+static uint64_t bytes_to_read_directly(const struct conn *c, uint64_t least)
 {
     if (!is_reading_payload(c) || c->data_buffer == NULL || conn_discards_input(c)) return 0;
     uint64_t n = c->frame.length - c->fill;
@@ -271,7 +271,7 @@ static void consume_tls_bytes(struct conn *c, struct glint_slice bytes)
     assert(buffers != NULL); /* `bytes` are in them */
     int64_t n = 1;
     while (n > 0 && !conn_discards_input(c)) {
-        uint64_t room = direct_read_bytes(c, TLS_RECORD_BYTES);
+        uint64_t room = bytes_to_read_directly(c, TLS_RECORD_BYTES);
         if (room > 0) {
             n = tls_read(c->tls, c->data_buffer + c->fill, room, &why);
             if (n > 0) payload_advance(c, (uint64_t)n);
@@ -296,7 +296,7 @@ static void on_conn_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     struct conn *c = handle->data;
     (void)suggested;
     bool plain = c->net->tls == NULL, short_read = c->half_duplex || (plain && c->short_read);
-    uint64_t n = plain ? direct_read_bytes(c, IN_PLACE_BYTES) : 0;
+    uint64_t n = plain ? bytes_to_read_directly(c, IN_PLACE_BYTES) : 0;
     c->in_place = n > 0;
     if (c->in_place) {
         *out = uv_buf_init((char *)c->data_buffer + c->fill, (unsigned)n);

@@ -25,7 +25,7 @@ static uint64_t frame_memory_bytes(const struct out_frame *f)
     return sizeof *f + (f->sent == NULL ? f->owned.capacity : f->bytes.size);
 }
 
-static void frame_free(struct conn *c, struct out_frame *f, bool ok)
+static void frame_end_and_free(struct conn *c, struct out_frame *f, bool ok)
 {
     uint64_t memory = frame_memory_bytes(f);
     assert(c->queued >= memory);
@@ -41,26 +41,26 @@ static void frame_free(struct conn *c, struct out_frame *f, bool ok)
 }
 
 /* Empties a list of the connection first, since the `sent` callbacks may queue frames. */
-static void frames_free(struct conn *c, struct out_frames *list, bool ok)
+static void frames_end_and_free(struct conn *c, struct out_frames *list, bool ok)
 {
     struct out_frames detached = STAILQ_HEAD_INITIALIZER(detached);
     STAILQ_CONCAT(&detached, list);
     for (struct out_frame *f; (f = STAILQ_FIRST(&detached)) != NULL;) {
         STAILQ_REMOVE_HEAD(&detached, next);
-        frame_free(c, f, ok);
+        frame_end_and_free(c, f, ok);
     }
 }
 
 void conn_discard_queue(struct conn *c)
 {
     c->encrypted_bytes = 0;
-    frames_free(c, &c->queue, false);
+    frames_end_and_free(c, &c->queue, false);
 }
 
 void conn_write_fini(struct conn *c)
 {
     assert(c->state == CONN_CLOSED && !c->busy);
-    frames_free(c, &c->writing, false);
+    frames_end_and_free(c, &c->writing, false);
     conn_discard_queue(c);
     assert(STAILQ_EMPTY(&c->queue)); /* a closed connection accepts no frames */
     buffer_fini(&c->encrypted);
@@ -95,7 +95,8 @@ static void on_frames_written(uv_write_t *write, int status)
 {
     struct conn *c = write->data;
     c->encrypted.size = 0;
-    frames_free(c, &c->writing, status == 0); /* still busy: frames they queue are sent together */
+    frames_end_and_free(c, &c->writing,
+                        status == 0); /* still busy: frames they queue are sent together */
     c->busy = false;
     if (c->state == CONN_CLOSED) return;
     if (status != 0)

@@ -96,7 +96,7 @@ void frame_encode(const struct frame *frame, const uint8_t *head, uint8_t out[FR
 
 /* Names the other protocol if the first bytes are known: connecting to a wrong port is more
  * frequent than corruption. */
-static int error_other_protocol(const uint8_t in[FRAME_HEADER_BYTES], struct glint_error *error)
+static int set_other_protocol_error(const uint8_t in[FRAME_HEADER_BYTES], struct glint_error *error)
 {
     static const char *const http[] = {"GET ", "POST", "HEAD", "PUT ", "DELE", "OPTI",
                                        "CONN", "TRAC", "PATC", "PRI ", "HTTP"};
@@ -120,7 +120,7 @@ int frame_decode(const uint8_t in[FRAME_HEADER_BYTES], const struct frame_type_s
                  struct frame *out, struct glint_error *error)
 {
     memset(out, 0, sizeof *out);
-    if (memcmp(in, magic, sizeof magic) != 0) return error_other_protocol(in, error);
+    if (memcmp(in, magic, sizeof magic) != 0) return set_other_protocol_error(in, error);
     if (in[AT_VERSION] != FRAME_VERSION)
         return error_set(error, GLINT_E_PROTOCOL, "install the same build of glint on every node",
                          "frame version %u, expected version %u", in[AT_VERSION], FRAME_VERSION);

@@ -236,8 +236,9 @@ static void incarnation_text(const uint8_t incarnation[INCARNATION_BYTES], char 
     for (unsigned i = 0; i < 8; i++) snprintf(out + (size_t)2 * i, 3, "%02x", incarnation[i]);
 }
 
-static int error_other_incarnation(const char *node, const uint8_t *actual,
-                                   const uint8_t *expected_incarnation, struct glint_error *error)
+static int set_other_incarnation_error(const char *node, const uint8_t *actual,
+                                       const uint8_t *expected_incarnation,
+                                       struct glint_error *error)
 {
     char actual_text[17], expected_text[17];
     incarnation_text(actual, actual_text);
@@ -247,7 +248,7 @@ static int error_other_incarnation(const char *node, const uint8_t *actual,
                      expected_text);
 }
 
-bool build_is_marked(const char *build)
+bool build_has_id(const char *build)
 {
     const char *dash = strrchr(build, '-');
     return dash == NULL || strcmp(dash, BUILD_UNMARKED) != 0;
@@ -265,7 +266,7 @@ static int check_same_build(const struct hello *self, const struct hello *peer,
                          "%s runs build %s, %s runs build %s", self->node, self->build, peer->node,
                          peer->build);
     /* Without a build id equal texts do not mean equal programs. */
-    if (build_is_marked(self->build)) return 0;
+    if (build_has_id(self->build)) return 0;
     return error_set(error, GLINT_E_PEER_MISMATCH, "link with -Wl,--build-id=sha1",
                      "cannot check that %s and %s run the same program: build %s has no build id",
                      self->node, peer->node, self->build);
@@ -297,10 +298,10 @@ int hello_check_compatible(const struct hello *self, const struct hello *peer,
                          roles[self->role], b, roles[peer->role], channels[peer->channel]);
     if (!incarnation_is_zero(peer->expected_incarnation) &&
         memcmp(peer->expected_incarnation, self->incarnation, INCARNATION_BYTES) != 0)
-        return error_other_incarnation(a, self->incarnation, peer->expected_incarnation, error);
+        return set_other_incarnation_error(a, self->incarnation, peer->expected_incarnation, error);
     if (!incarnation_is_zero(self->expected_incarnation) &&
         memcmp(self->expected_incarnation, peer->incarnation, INCARNATION_BYTES) != 0)
-        return error_other_incarnation(b, peer->incarnation, self->expected_incarnation, error);
+        return set_other_incarnation_error(b, peer->incarnation, self->expected_incarnation, error);
     return 0;
 }
 

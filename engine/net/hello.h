@@ -63,7 +63,7 @@ int reject_decode(struct glint_slice bytes, struct glint_error *error);
 #define BUILD_UNMARKED "-unmarked" /* no build id; compatible with no program */
 const char *build_id(void);
 /* Whether a build has a build id: only then equal texts mean equal programs. */
-bool build_is_marked(const char *build);
+bool build_has_id(const char *build);
 
 /* SHA-256 of a file, by OpenSSL. */
 

@@ -123,7 +123,7 @@ void pending_conns_remove(struct pending_conns *p, struct conn *c)
     c->source = NULL;
 }
 
-struct conn *pending_conns_choose_victim(struct pending_conns *p, enum pending_class class)
+struct conn *pending_conns_choose_to_drop(struct pending_conns *p, enum pending_class class)
 {
     const struct pending_list *l = &p->classes[class];
     uint32_t most = 0, candidates = 0, random = 0;
@@ -188,7 +188,7 @@ static void drop_pending_conn(struct conn *c, const char *cause)
 static void drop_conn_over_limit(struct listener *g, enum pending_class class, uint32_t max)
 {
     if (total_pending_count(g, class) <= max) return;
-    drop_pending_conn(pending_conns_choose_victim(&g->pending, class),
+    drop_pending_conn(pending_conns_choose_to_drop(&g->pending, class),
                       "too many pending connections; its source has the most");
     assert(total_pending_count(g, class) <= max);
 }
@@ -224,7 +224,7 @@ static void on_listener_handle_closed(uv_handle_t *handle)
 
 static void on_listener_connection(uv_stream_t *stream, int status);
 
-static int resume_listening(struct listener *g)
+static int listen_again(struct listener *g)
 {
     int r = uv_tcp_bind(&g->tcp, (struct sockaddr *)&g->address, 0);
     return r != 0 ? r : uv_listen((uv_stream_t *)&g->tcp, BACKLOG, on_listener_connection);
@@ -259,7 +259,7 @@ static void on_accept_backoff_over(uv_timer_t *timer)
     g->tcp.data = g;
     g->handles++;
     g->backing_off = false;
-    r = resume_listening(g);
+    r = listen_again(g);
     if (r == 0) return;
     log_descriptor_shortage(g, "listen again", r);
     accept_backoff(g);
@@ -337,7 +337,7 @@ static void on_listener_connection(uv_stream_t *stream, int status)
     if (unknown > 0 && c->state != CONN_CLOSED && is_short_of_descriptors(c)) {
         /* Later connections then displace pending ones instead of taking more descriptors. */
         if (unknown > 1) g->unknown_max = unknown - 1;
-        drop_pending_conn(pending_conns_choose_victim(&g->pending, PENDING_UNKNOWN),
+        drop_pending_conn(pending_conns_choose_to_drop(&g->pending, PENDING_UNKNOWN),
                           "few file descriptors are left; " FILES_HINT);
     }
     /* The new connection may have been the one dropped. */
@@ -375,9 +375,9 @@ static int read_bound_port(struct listener *g)
 }
 
 /* listener_open. *port_taken: another port of this host may be free. */
-static struct listener *open_port(struct net *net, const char *host, uint16_t port,
-                                  listener_accepted_fn *accepted, void *arg, bool *port_taken,
-                                  struct glint_error *error)
+static struct listener *open_listening_port(struct net *net, const char *host, uint16_t port,
+                                            listener_accepted_fn *accepted, void *arg,
+                                            bool *port_taken, struct glint_error *error)
 {
     *port_taken = false;
     struct listener *g = mem_zalloc_or_fail(sizeof *g, error);
@@ -394,7 +394,7 @@ static struct listener *open_port(struct net *net, const char *host, uint16_t po
     g->tcp.data = g->accept_backoff.data = g->plaintext_warning.data = g;
     g->handles = 3;
     r = resolve_address(g, host, port);
-    if (r == 0) r = resume_listening(g);
+    if (r == 0) r = listen_again(g);
     if (r == 0) r = read_bound_port(g);
     if (r == 0 && net->tls == NULL) {
         log_plaintext_warning(&g->plaintext_warning);
@@ -420,7 +420,7 @@ struct listener *listener_open(struct net *net, const char *host, uint16_t port,
                                listener_accepted_fn *accepted, void *arg, struct glint_error *error)
 {
     bool port_taken;
-    return open_port(net, host, port, accepted, arg, &port_taken, error);
+    return open_listening_port(net, host, port, accepted, arg, &port_taken, error);
 }
 
 struct listener *listener_open_in_range(struct net *net, const char *host, struct port_range ports,
@@ -431,7 +431,7 @@ struct listener *listener_open_in_range(struct net *net, const char *host, struc
     bool port_taken = true;
     for (uint32_t port = ports.first; port_taken && port <= ports.last; port++) {
         error->code = GLINT_OK;
-        g = open_port(net, host, (uint16_t)port, accepted, arg, &port_taken, error);
+        g = open_listening_port(net, host, (uint16_t)port, accepted, arg, &port_taken, error);
     }
     if (port_taken && ports.first < ports.last) {
         const struct glint_error last = *error;

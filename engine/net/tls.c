@@ -400,7 +400,7 @@ void tls_close(struct tls *t)
     mem_free(t);
 }
 
-void tls_end(struct tls *t)
+void tls_queue_close_notify(struct tls *t)
 {
     assert(t->ready);
     clear_error_queue();
@@ -470,7 +470,7 @@ int64_t tls_read(struct tls *t, void *out, uint64_t capacity, struct glint_error
 
 /* Counts records to be written, and queues a KeyUpdate before them if they would exceed the key's
  * limit. Returns 0 or a code. */
-static int count_records_of_key(struct tls *t, uint64_t records, struct glint_error *error)
+static int count_records_or_renew_key(struct tls *t, uint64_t records, struct glint_error *error)
 {
     t->key_records += records;
     if (t->key_records <= t->key_records_max) return 0;
@@ -487,7 +487,7 @@ int tls_write(struct tls *t, struct glint_slice in, struct glint_error *error)
     /* Reserve for all records at once: growing in the BIO would copy the output several times. */
     if (!buffer_reserve(&t->out, in.size + records * RECORD_EXTRA)) return error_no_memory(error);
     clear_error_queue();
-    if (count_records_of_key(t, records, error) != 0) return error->code;
+    if (count_records_or_renew_key(t, records, error) != 0) return error->code;
     while (in.size > 0) {
         size_t n = 0;
         int result = crypto.SSL_write_ex(t->ssl, in.data, in.size, &n);

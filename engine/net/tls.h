@@ -53,7 +53,7 @@ struct tls *tls_open(struct tls_context *c, bool dialling, struct glint_error *e
 void tls_close(struct tls *t);
 /* Appends a close_notify alert to the output, after the handshake: the peer sees that the
  * connection ends here, and was not cut. */
-void tls_end(struct tls *t);
+void tls_queue_close_notify(struct tls *t);
 
 /* Passes in bytes from the network. Before tls_is_handshake_done they advance the handshake; what
  * remains after it is done, and all bytes later, stay borrowed until tls_read has returned 0 or

@@ -361,7 +361,7 @@ static int on_executor_request(struct daemon_session *v, struct glint_slice payl
     v->request = requested;
     v->requested_ns = daemon_now(d);
     if (!replace_session_of_job(v)) return 0;
-    if (strcmp(conn_peer_hello(v->conn)->build, build_id()) == 0 && build_is_marked(build_id()))
+    if (strcmp(conn_peer_hello(v->conn)->build, build_id()) == 0 && build_has_id(build_id()))
         enqueue_session(v);
     else
         start_program_fetch(v);

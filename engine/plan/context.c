@@ -315,7 +315,7 @@ static void args_fini(struct glint_args *a)
 }
 
 /* First all references end, then what has none is freed: freeing changes the list. */
-static void release_rdds(struct glint *g, const struct plan_scope *s)
+static void release_rdds_of_scope(struct glint *g, const struct plan_scope *s)
 {
     struct glint_rdd *dead = NULL, *next;
     for (struct glint_rdd *rdd = g->rdds; rdd != NULL && rdd->id >= s->first_rdd; rdd = next) {
@@ -327,7 +327,7 @@ static void release_rdds(struct glint *g, const struct plan_scope *s)
     free_dead_rdds(dead);
 }
 
-static void release_rdd_broadcasts(struct glint *g, const struct plan_scope *s)
+static void release_broadcasts_of_scope(struct glint *g, const struct plan_scope *s)
 {
     struct glint_broadcast *b = g->broadcasts, *next;
     for (; b != NULL && b->id >= s->first_broadcast; b = next) {
@@ -349,8 +349,8 @@ struct glint_rdd *glint_end_scope(struct glint *g, struct glint_rdd *keep)
     }
     if (keep != NULL && rdd_check_usable(keep, "endScope") != 0) return NULL;
     if (keep != NULL && keep->scope == s->depth) keep->scope = s->depth - 1;
-    release_rdds(g, s);
-    release_rdd_broadcasts(g, s);
+    release_rdds_of_scope(g, s);
+    release_broadcasts_of_scope(g, s);
     for (; g->args != s->args; g->args = g->args->next) args_fini(g->args);
     g->scope = s->outer;
     arena_fini(&s->arena);
@@ -558,7 +558,7 @@ int glint_clear_error(struct glint *g)
 
 void *glint_alloc(struct glint *g, uint64_t size)
 {
-    void *block = mem_grow(NULL, 0, mem_size_of_huge_pages(size));
+    void *block = mem_grow(NULL, 0, mem_round_up_to_huge_pages(size));
     if (block == NULL) error_no_memory(&g->error);
     return block;
 }
@@ -746,7 +746,7 @@ int context_add_saved_output(struct glint *g, const struct saved_output *saved)
     return g->error.code;
 }
 
-void context_hint_saved_output(struct glint *g, const char *paths)
+void context_set_hint_of_saved_output(struct glint *g, const char *paths)
 {
     struct glint_error *e = &g->error;
     for (const struct saved_output *s = g->saved; s != NULL && e->hint[0] == '\0'; s = s->next)

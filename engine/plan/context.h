@@ -399,7 +399,7 @@ int run_action_of_rdd(const struct action *action);
 int context_add_saved_output(struct glint *g, const struct saved_output *saved);
 /* After an error about an input: adds a hint if `paths` name an output that the job itself
  * saved. */
-void context_hint_saved_output(struct glint *g, const char *paths);
+void context_set_hint_of_saved_output(struct glint *g, const char *paths);
 
 /* "memory", "disk", "memory and disk". */
 const char *persist_level_name(unsigned level);
@@ -428,7 +428,7 @@ int driver_task_fini(struct driver_task *t);
 
 /* Returns the wide RDD whose partitioner distributed the keys of `rdd`, which is counted. NULL:
  * none. */
-struct glint_rdd *partitioning_find(struct glint_rdd *rdd);
+struct glint_rdd *partitioning_find_shuffle(struct glint_rdd *rdd);
 /* Creates the RDD that shuffles `input`, one of several inputs of a wide RDD, if the others need no
  * shuffle. Returns false with the error set. */
 bool partitioning_add_exchange(struct glint_rdd *input);

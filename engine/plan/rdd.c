@@ -18,7 +18,7 @@
  * would have too few tasks. */
 #define PARTITIONS_SHARE_MIN 10u
 
-struct glint_rdd *partitioning_find(struct glint_rdd *rdd)
+struct glint_rdd *partitioning_find_shuffle(struct glint_rdd *rdd)
 {
     if (!rdd->key_partitioned) return NULL;
     while (rdd->op->kind != OP_WIDE) {
@@ -66,7 +66,7 @@ static struct glint_rdd *choose_partitioner(struct glint_rdd *rdd)
     struct glint_rdd *best = NULL, **input, **at = &rdd->parents[0];
     uint32_t best_id = 0; /* of the input; the first one was created first */
     while ((input = next_shuffle_input(&at)) != NULL) {
-        struct glint_rdd *found = partitioning_find(*input);
+        struct glint_rdd *found = partitioning_find_shuffle(*input);
         if (found == NULL || !can_use_partitioner(rdd, found)) continue;
         assert(found->partitions == (*input)->partitions);
         const bool earlier = (*input)->id < best_id;
@@ -124,7 +124,7 @@ static void partitioning_reuse(struct glint_rdd *rdd)
     rdd->partitioner_of = rdd_ref(partitioner);
     rdd->narrow = true;
     while ((input = next_shuffle_input(&at)) != NULL) {
-        struct glint_rdd *found = partitioning_find(*input);
+        struct glint_rdd *found = partitioning_find_shuffle(*input);
         if (found == NULL || !is_same_partitioner(found, partitioner))
             set_exchange_dependency(input, partitioner);
     }
@@ -141,8 +141,8 @@ static void partitioning_align_union(struct glint_rdd *rdd)
 {
     assert(rdd->op->kind == OP_UNION && !rdd->counted && !rdd->narrow);
     if (!rdd->key_partitioned || rdd->parents[1]->exchange != NULL) return;
-    const struct glint_rdd *a = partitioning_find(rdd->parents[0]),
-                           *b = partitioning_find(rdd->parents[1]);
+    const struct glint_rdd *a = partitioning_find_shuffle(rdd->parents[0]),
+                           *b = partitioning_find_shuffle(rdd->parents[1]);
     rdd->narrow = a != NULL && b != NULL && is_same_partitioner(a, b);
 }
 
@@ -521,7 +521,7 @@ static void make_source_splits(struct glint_rdd *rdd)
 }
 
 /* Each partition has one of each parent. */
-static void pair_partitions(struct glint_rdd *rdd, uint32_t first, uint32_t second)
+static void pair_partitions_of_parents(struct glint_rdd *rdd, uint32_t first, uint32_t second)
 {
     rdd->partitions = first;
     if (first != second)
@@ -548,11 +548,11 @@ static void compute_partition_count(struct glint_rdd *rdd)
     case OP_UNION:
         if (!rdd->narrow) partitioning_align_union(rdd);
         if (rdd->narrow)
-            pair_partitions(rdd, first, second);
+            pair_partitions_of_parents(rdd, first, second);
         else
             rdd->partitions = first + second;
         break;
-    case OP_ZIP: pair_partitions(rdd, first, second); break;
+    case OP_ZIP: pair_partitions_of_parents(rdd, first, second); break;
     case OP_CARTESIAN:
         rdd->partitions =
             first <= PARTITIONS_MAX / (second > 0 ? second : 1) ? first * second : UINT32_MAX;

@@ -87,7 +87,7 @@ static_assert(sizeof(struct hash_table_key) == sizeof(uint32_t) + HASH_TABLE_SHO
 
 /* Returns the key as it is stored if it is short: zeros follow its bytes, so that all of it can be
  * hashed and compared at once. Reads HASH_TABLE_SHORT_KEY bytes, unless it is empty. */
-static inline struct hash_table_key make_key(const uint8_t *data, uint64_t size)
+static inline struct hash_table_key make_table_key(const uint8_t *data, uint64_t size)
 {
     static const uint8_t masks[2 * HASH_TABLE_SHORT_KEY] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                                             0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
@@ -120,7 +120,7 @@ static bool reserve_table_key(struct hash_table *t)
 }
 
 /* Adds a key. Returns its slot, or UINT32_MAX when out of memory. */
-static uint32_t insert_key(struct hash_table *t, const struct hash_table_key *key)
+static uint32_t insert_table_key(struct hash_table *t, const struct hash_table_key *key)
 {
     if (!reserve_table_key(t)) return UINT32_MAX;
     struct hash_table_key *stored = &t->keys[t->slots];
@@ -188,7 +188,7 @@ static uint32_t find_or_insert_key(struct hash_table *t, const struct hash_table
     for (uint64_t at = home_bucket(t, hash);; at = (at + 1) & mask) {
         struct hash_table_bucket *b = &t->buckets[at];
         if (b->slot == 0) {
-            uint32_t slot = insert_key(t, key);
+            uint32_t slot = insert_table_key(t, key);
             if (slot != UINT32_MAX) *b = (struct hash_table_bucket){hash, slot + 1};
             return slot;
         }
@@ -207,18 +207,19 @@ static inline uint32_t hash_short_key(const struct hash_table *t, const struct h
     return (uint32_t)((uint64_t)(product >> 64 ^ product) >> 32);
 }
 
-static inline uint32_t hash_key(const struct hash_table *t, const struct hash_table_key *key)
+static inline uint32_t hash_table_key_hash(const struct hash_table *t,
+                                           const struct hash_table_key *key)
 {
     if (key->size <= HASH_TABLE_SHORT_KEY) return hash_short_key(t, key);
     return (uint32_t)(hash_seeded(key->data, key->size, t->seed) >> 32);
 }
 
 /* Sets a key of the group, and prefetches the bucket where its search begins. */
-static inline void set_group_key(const struct hash_table *t, struct key_group *g, uint32_t i,
-                                 const uint8_t *data, uint64_t size)
+static inline void set_key_of_lookup_group(const struct hash_table *t, struct key_group *g,
+                                           uint32_t i, const uint8_t *data, uint64_t size)
 {
-    g->key[i] = make_key(data, size);
-    g->hash[i] = hash_key(t, &g->key[i]);
+    g->key[i] = make_table_key(data, size);
+    g->hash[i] = hash_table_key_hash(t, &g->key[i]);
     __builtin_prefetch(&t->buckets[home_bucket(t, g->hash[i])]);
 }
 
@@ -273,8 +274,8 @@ static uint32_t find_or_insert_small_key(struct hash_table *t, int64_t key)
     assert(key >= 0 && key < HASH_TABLE_DIRECT_KEYS);
     if (t->direct[key] == 0) {
         const uint64_t bits[2] = {codec_encode_i64(key)}; /* and slack to read */
-        const struct hash_table_key number = make_key((const uint8_t *)bits, sizeof bits[0]);
-        uint32_t slot = insert_key(t, &number);
+        const struct hash_table_key number = make_table_key((const uint8_t *)bits, sizeof bits[0]);
+        uint32_t slot = insert_table_key(t, &number);
         if (slot == UINT32_MAX) return slot;
         t->direct[key] = slot + 1;
     }
@@ -318,7 +319,7 @@ static bool find_or_insert_mixed_sizes(struct hash_table *t, const int64_t *keys
         if (!reserve_table_buckets(t, most)) return false;
         for (; n < most && (uint64_t)keys[i + n] >= HASH_TABLE_DIRECT_KEYS; n++) {
             const uint64_t bits[2] = {codec_encode_i64(keys[i + n])};
-            set_group_key(t, &g, n, (const uint8_t *)bits, sizeof bits[0]);
+            set_key_of_lookup_group(t, &g, n, (const uint8_t *)bits, sizeof bits[0]);
         }
         if (!find_or_insert_key_group(t, &g, n, out_slots + i)) return false;
         i += n;
@@ -327,13 +328,13 @@ static bool find_or_insert_mixed_sizes(struct hash_table *t, const int64_t *keys
 }
 
 /* Sets the group's keys from row `first` of a column. */
-static void load_key_group(const struct hash_table *t, struct key_group *g,
-                           const struct glint_column *keys, uint32_t first, uint32_t rows)
+static void load_lookup_group(const struct hash_table *t, struct key_group *g,
+                              const struct glint_column *keys, uint32_t first, uint32_t rows)
 {
     if (codec_type_is_bytes(keys->type) && keys->start != NULL) {
         for (uint32_t i = 0; i < rows; i++) {
             const uint32_t start = keys->start[first + i];
-            set_group_key(t, g, i, keys->base + start, keys->end[first + i] - start);
+            set_key_of_lookup_group(t, g, i, keys->base + start, keys->end[first + i] - start);
         }
         return;
     }
@@ -341,7 +342,7 @@ static void load_key_group(const struct hash_table *t, struct key_group *g,
         uint64_t number[2] = {0}; /* and slack to read */
         union glint_value v = glint_column_value(keys, first + i);
         struct glint_slice key = codec_encode(keys->type, &v, (uint8_t *)number);
-        set_group_key(t, g, i, key.data, key.size);
+        set_key_of_lookup_group(t, g, i, key.data, key.size);
     }
 }
 
@@ -363,7 +364,7 @@ bool hash_table_find_or_insert(struct hash_table *t, const struct glint_column *
     for (uint32_t first = 0; first < rows; first += GROUP_ROWS) {
         uint32_t n = rows - first < GROUP_ROWS ? rows - first : GROUP_ROWS;
         if (!reserve_table_buckets(t, n)) return false;
-        load_key_group(t, &g, keys, first, n);
+        load_lookup_group(t, &g, keys, first, n);
         if (!find_or_insert_key_group(t, &g, n, out_slots + first)) return false;
     }
     return true;

@@ -85,7 +85,8 @@ static void sched_fail_stage(struct sched *s, struct sched_stage *stage, enum sc
 /* ---- Tasks */
 
 /* Undoes what the task's present state has in the tables. */
-static void leave_task_state(struct sched *s, struct sched_stage *stage, struct sched_task *t)
+static void remove_task_from_state_sets(struct sched *s, struct sched_stage *stage,
+                                        struct sched_task *t)
 {
     if (t->state == TASK_WAITING) {
         hbitmap_clear(&stage->waiting, sched_task_number(s, t));
@@ -112,7 +113,7 @@ static void sched_task_set_state(struct sched *s, struct sched_task *t, enum tas
     struct sched_stage *stage = &s->stages[t->stage];
     assert(t->state != TASK_FAILED && state != TASK_DONE);
     assert((state == TASK_RUNNING) == (t->run != NULL) || state == TASK_FAILED);
-    leave_task_state(s, stage, t);
+    remove_task_from_state_sets(s, stage, t);
     t->state = (uint8_t)state;
     if (state == TASK_WAITING) {
         hbitmap_set(&stage->waiting, sched_task_number(s, t));
@@ -127,7 +128,7 @@ static void sched_task_set_done(struct sched *s, struct sched_task *t, uint32_t 
     struct sched_stage *stage = &s->stages[t->stage];
     assert(t->state == TASK_WAITING || t->state == TASK_RUNNING);
     assert(t->run == NULL && attempt < t->attempts);
-    leave_task_state(s, stage, t);
+    remove_task_from_state_sets(s, stage, t);
     t->state = TASK_DONE;
     t->executor = executor;
     t->attempt = attempt;
@@ -674,7 +675,7 @@ static struct sched_attempt *find_attempt(const struct sched *s, uint32_t execut
     for (int i = 0; i < 2; i++)
         if (known[i] != NULL && known[i]->number == attempt && known[i]->executor == executor)
             return known[i];
-    /* A superseded attempt may have no link from its task: see leave_task_state. */
+    /* A superseded attempt may have no link from its task: see remove_task_from_state_sets. */
     const struct sched_executor *e = &s->executors[executor];
     for (uint32_t i = 0; i < e->slots + e->prefetch; i++)
         if (e->attempts[i].task == t && e->attempts[i].number == attempt) return &e->attempts[i];

@@ -108,9 +108,9 @@ void record_buffer_fini(struct record_buffer *b)
 #include <immintrin.h>
 #endif
 
-static inline __attribute__((always_inline)) bool count_slots(const uint32_t *slot,
-                                                              const int64_t *value, uint32_t rows,
-                                                              uint32_t slots, uint32_t *out_count)
+static inline __attribute__((always_inline)) bool
+count_rows_of_each_slot(const uint32_t *slot, const int64_t *value, uint32_t rows, uint32_t slots,
+                        uint32_t *out_count)
 {
     assert(rows > 0 && slots <= SLOT_HISTOGRAM_SLOTS_MAX);
     uint64_t differ = 0;
@@ -127,7 +127,7 @@ static inline __attribute__((always_inline)) bool count_slots(const uint32_t *sl
 static bool slot_histogram_portable(const uint32_t *slot, const int64_t *value, uint32_t rows,
                                     uint32_t slots, uint32_t *out_count)
 {
-    return count_slots(slot, value, rows, slots, out_count);
+    return count_rows_of_each_slot(slot, value, rows, slots, out_count);
 }
 
 #if defined(__x86_64__)
@@ -136,7 +136,7 @@ __attribute__((target("avx2"))) static bool slot_histogram_avx2(const uint32_t *
                                                                 const int64_t *value, uint32_t rows,
                                                                 uint32_t slots, uint32_t *out_count)
 {
-    return count_slots(slot, value, rows, slots, out_count);
+    return count_rows_of_each_slot(slot, value, rows, slots, out_count);
 }
 
 /* With intrinsics: one compiler uses only half of the register width by default, and the other one

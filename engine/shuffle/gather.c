@@ -253,7 +253,7 @@ static int frequent_key_finish(struct frequent_key *f)
     int r = run_writer_finish(&f->writer, &f->kept);
     if (r < 0) return r;
     f->kept.sorted = true;
-    merge_count_spill(f->task, &f->kept);
+    count_spill(f->task, &f->kept);
     return 0;
 }
 
@@ -328,7 +328,7 @@ static void match_filter_fini(struct match_filter *f)
     f->words = NULL;
 }
 
-void match_filter_check_use(struct match_filter *f)
+void match_filter_drop_if_useless(struct match_filter *f)
 {
     if (f->passed > f->asked / 8 * 7) match_filter_fini(f);
 }

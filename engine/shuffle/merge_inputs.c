@@ -8,7 +8,7 @@
 
 /* ---- Inputs */
 
-void merge_count_spill(struct glint_task *task, const struct run *run)
+void count_spill(struct glint_task *task, const struct run *run)
 {
     task->counters.values[COUNT_SPILLS]++;
     task->counters.values[COUNT_SPILL_BYTES] += (int64_t)run->source.bytes;
@@ -26,7 +26,7 @@ static int finish_run_on_heap(struct run_writer *w, struct run **out)
     *out = mem_zalloc(sizeof **out);
     int r = *out == NULL ? error_no_memory(&task->error) : run_writer_finish(w, *out);
     if (r == 0) {
-        merge_count_spill(task, *out);
+        count_spill(task, *out);
         return 0;
     }
     run_writer_abort(w);
@@ -171,8 +171,8 @@ static int merge_adjacent_inputs(struct merge_pass *c, enum merge_mode mode,
  * Frees the runs that it has read as it goes, to limit the disk space to one range more than the
  * inputs. In a sequential shuffle only the first range may combine, since the values of later
  * ranges must be merged one by one into the result of the earlier ones. */
-static int merge_all_ranges(struct merge_pass *c, struct merge_inputs *l, uint32_t partitions,
-                            uint64_t memory_max)
+static int merge_each_range_of_inputs(struct merge_pass *c, struct merge_inputs *l,
+                                      uint32_t partitions, uint64_t memory_max)
 {
     const struct aggregator *f = &c->combiner.aggregator;
     uint32_t to = 0;
@@ -204,7 +204,7 @@ int merge_pass_reduce(struct merge_pass *c, struct merge_inputs *l, uint32_t par
 {
     int r = 0;
     while (r == 0 && l->count > MERGE_FAN_IN_MAX)
-        r = merge_all_ranges(c, l, partitions, memory_max);
+        r = merge_each_range_of_inputs(c, l, partitions, memory_max);
     return r;
 }
 

@@ -55,6 +55,6 @@ int merge_pass_write(struct merge_pass *c, const struct merge_inputs *l, struct 
 void merge_pass_fini(struct merge_pass *c);
 
 /* Adds `run`, written because memory or the fan-in is limited, to the counters of spills. */
-void merge_count_spill(struct glint_task *task, const struct run *run);
+void count_spill(struct glint_task *task, const struct run *run);
 
 #endif

@@ -303,7 +303,7 @@ static int next_combined_record(struct shuffle_reader *r)
     return e < 0 ? e : 1;
 }
 
-static int set_batch_error(struct shuffle_reader *r, enum batch_builder_result why)
+static int set_batch_builder_error(struct shuffle_reader *r, enum batch_builder_result why)
 {
     if (why == BATCH_BUILDER_NO_MEMORY) return error_no_memory(&r->task->error);
     return error_set(&r->task->error, GLINT_E_SHUFFLE_CORRUPT, NULL,
@@ -325,7 +325,7 @@ int shuffle_reader_next(struct shuffle_reader *r, struct glint_batch *out)
         }
         enum batch_builder_result added = batch_builder_add(&r->builder, r->key, r->value);
         if (added == BATCH_BUILDER_FULL) break;
-        if (added != BATCH_BUILDER_ADDED) return set_batch_error(r, added);
+        if (added != BATCH_BUILDER_ADDED) return set_batch_builder_error(r, added);
         r->pending = false;
         if (r->builder.full)
             break; /* borrowed bytes: the merge must not advance while the batch is used */

@@ -331,9 +331,9 @@ struct match_filter {
     uint32_t asked, passed; /* of the keys, while both are counted */
 };
 /* Gives up if most of the keys asked so far passed. */
-void match_filter_check_use(struct match_filter *f);
+void match_filter_drop_if_useless(struct match_filter *f);
 
-#define MATCH_FILTER_TRIAL 4096u /* keys after which match_filter_check_use decides */
+#define MATCH_FILTER_TRIAL 4096u /* keys after which match_filter_drop_if_useless decides */
 
 static inline uint64_t *match_filter_find(const struct match_filter *f, struct glint_slice key,
                                           uint64_t *out_bits)
@@ -353,7 +353,7 @@ static inline bool match_filter_may_match(struct match_filter *f, struct glint_s
     const bool passes = (word & bits) == bits;
     if (f->asked < MATCH_FILTER_TRIAL) {
         f->passed += passes;
-        if (++f->asked == MATCH_FILTER_TRIAL) match_filter_check_use(f);
+        if (++f->asked == MATCH_FILTER_TRIAL) match_filter_drop_if_useless(f);
     }
     return passes;
 }

@@ -155,7 +155,7 @@ bool partition_blocks_extend(struct partition_blocks *b, uint32_t partition, uin
 }
 
 /* The bytes of the records as in a run. */
-static uint64_t partition_blocks_raw(const struct partition_blocks *b)
+static uint64_t partition_blocks_raw_bytes(const struct partition_blocks *b)
 {
     uint64_t raw = b->raw;
     for (uint32_t p = 0; p < b->partitions; p++) raw += used_bytes_of_open_block(&b->tails[p]);
@@ -242,7 +242,7 @@ struct shuffle_writer {
     struct buffer last_key;
 };
 
-static uint64_t blocks_budget(const struct shuffle_writer *w)
+static uint64_t partition_blocks_budget(const struct shuffle_writer *w)
 {
     return w->budget / 2;
 }
@@ -250,7 +250,7 @@ static uint64_t blocks_budget(const struct shuffle_writer *w)
 /* Starts to use blocks, if one for each partition fits. */
 static int open_partition_blocks(struct shuffle_writer *w)
 {
-    if (w->spec->partitions * RUN_BLOCK_BYTES > blocks_budget(w) / 2) return 0;
+    if (w->spec->partitions * RUN_BLOCK_BYTES > partition_blocks_budget(w) / 2) return 0;
     return partition_blocks_init(&w->blocks, w->spec->partitions)
                ? 0
                : error_no_memory(&w->task->error);
@@ -301,7 +301,7 @@ static int end_spill_run(struct shuffle_writer *w)
 
 /* Whether the open run can continue with a record at `position`. If values are combined, the key
  * must differ from the last one: a run that is the only spill becomes the output without a merge
- * (write_spilled), so it must contain each key once. */
+ * (write_output_from_spills), so it must contain each key once. */
 static bool can_continue_run(const struct shuffle_writer *w, struct shuffle_position position,
                              bool raw)
 {
@@ -315,8 +315,8 @@ static bool can_continue_run(const struct shuffle_writer *w, struct shuffle_posi
 
 /* Makes sure that the open run can take records from `first` to `last`: continues it or starts a
  * new one with `memory_max`. */
-static int begin_spill_run(struct shuffle_writer *w, struct shuffle_position first,
-                           struct shuffle_position last, bool raw, uint64_t memory_max)
+static int continue_or_begin_spill_run(struct shuffle_writer *w, struct shuffle_position first,
+                                       struct shuffle_position last, bool raw, uint64_t memory_max)
 {
     int r = 0;
     if (!can_continue_run(w, first, raw)) {
@@ -344,9 +344,9 @@ static int spill_combine_buffer(struct shuffle_writer *w, uint64_t memory_max)
     int r = combine_buffer_sort(&w->combine_buffer, true, &order);
     if (r == 0 && alone) r = end_spill_run(w);
     if (r == 0)
-        r = begin_spill_run(w, combine_buffer_first_position(&w->combine_buffer, &order),
-                            combine_buffer_last_position(&w->combine_buffer, &order), raw,
-                            memory_max);
+        r = continue_or_begin_spill_run(
+            w, combine_buffer_first_position(&w->combine_buffer, &order),
+            combine_buffer_last_position(&w->combine_buffer, &order), raw, memory_max);
     if (r == 0) r = combine_buffer_write(&w->combine_buffer, &order, false, &w->run);
     if (r == 0 && alone) r = end_spill_run(w);
     combine_buffer_order_fini(&order);
@@ -388,7 +388,8 @@ static int spill_large_record(struct shuffle_writer *w, const struct glint_batch
     int r = move_blocks_to_buffer(w);
     /* This run may be the whole output, so it may stay in memory as other outputs do. */
     if (r == 0) r = spill_combine_buffer(w, MAP_OUTPUT_MEMORY_BYTES);
-    if (r == 0) r = begin_spill_run(w, position, position, true, MAP_OUTPUT_MEMORY_BYTES);
+    if (r == 0)
+        r = continue_or_begin_spill_run(w, position, position, true, MAP_OUTPUT_MEMORY_BYTES);
     return r == 0 ? run_writer_add(&w->run, partition, key, value) : r;
 }
 
@@ -447,7 +448,7 @@ static int append_to_blocks(struct shuffle_writer *w, const struct glint_batch *
             w, shuffle_partition_of(w->spec, key, w->task->partition, w->combine_buffer.index++),
             key, codec_encode(batch->value.type, &record.value, value_number));
     }
-    if (r == 0 && partition_blocks_bytes(&w->blocks) > blocks_budget(w))
+    if (r == 0 && partition_blocks_bytes(&w->blocks) > partition_blocks_budget(w))
         r = move_blocks_to_buffer(w);
     return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
 }
@@ -545,7 +546,7 @@ static int merge_spills(struct shuffle_writer *w, struct run *out)
 
 /* Writes the output after spills: spills the rest and merges all. A single spill with complete
  * values is used as the output without reading it back. */
-static int write_spilled(struct shuffle_writer *w, struct run *out)
+static int write_output_from_spills(struct shuffle_writer *w, struct run *out)
 {
     int r = spill_combine_buffer(w, 0);
     if (r == 0) r = end_spill_run(w);
@@ -571,14 +572,14 @@ int shuffle_writer_finish(struct shuffle_writer *w, struct run *out)
     *out = (struct run){.path = NULL};
     int r = 0;
     w->task->combined_keys = w->combine_buffer.table.slots;
-    if (partition_blocks_raw(&w->blocks) / MERGE_RECORD_BYTES >= w->blocks.records)
+    if (partition_blocks_raw_bytes(&w->blocks) / MERGE_RECORD_BYTES >= w->blocks.records)
         r = move_blocks_to_buffer(w); /* large records, or none */
     if (r == 0 && !has_spilled(w) && should_move_table_to_blocks(w)) r = move_table_to_blocks(w);
     if (r < 0) return r;
     if (partition_blocks_are_used(&w->blocks))
         r = write_partition_blocks(w, out);
     else
-        r = has_spilled(w) ? write_spilled(w, out) : write_output_from_memory(w, out);
+        r = has_spilled(w) ? write_output_from_spills(w, out) : write_output_from_memory(w, out);
     if (r < 0) return r;
     w->task->counters.values[COUNT_MAP_OUTPUT_RECORDS] += (int64_t)out->records;
     /* Before compression, so that all cluster shapes count the same. */

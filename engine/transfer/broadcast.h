@@ -81,8 +81,8 @@ int broadcast_block_decode(uint64_t id, uint32_t block, uint64_t checksum,
 struct broadcast_client;
 
 /* `request_blocks` sends a BLOCK_REQUEST to the driver, or drops it if the connection is not open
- * yet, which is followed by broadcast_client_ask; false: the driver is gone. `env`,
- * `fetcher` and `arg` are borrowed until destroy. `fetch_ms` is the fetcher's deadline for a
+ * yet, which is followed by broadcast_client_request_missing_blocks; false: the driver is gone.
+ * `env`, `fetcher` and `arg` are borrowed until destroy. `fetch_ms` is the fetcher's deadline for a
  * request. Returns NULL when out of memory. */
 struct broadcast_client *
 broadcast_client_create(struct env *env, const struct fetcher *fetcher, uint64_t fetch_ms,
@@ -93,7 +93,7 @@ broadcast_client_create(struct env *env, const struct fetcher *fetcher, uint64_t
 int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
                          struct glint_error *error);
 /* Asks for blocks of all broadcasts that are not complete: the connection to the driver is open. */
-void broadcast_client_ask(struct broadcast_client *v);
+void broadcast_client_request_missing_blocks(struct broadcast_client *v);
 /* Starts fetching the assigned blocks. Returns 0, or PROTOCOL with nothing changed. */
 int broadcast_client_on_assign(struct broadcast_client *v, const struct block_assignment *t,
                                struct glint_error *error);

@@ -251,7 +251,7 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
     return 0;
 }
 
-void broadcast_client_ask(struct broadcast_client *v)
+void broadcast_client_request_missing_blocks(struct broadcast_client *v)
 {
     for (struct broadcast *b = v->first; b != NULL; b = b->next) {
         struct block_request t = {.id = b->id};

@@ -27,7 +27,7 @@ void fetch_client_init(struct fetch_client *c, struct env *env, uint64_t timeout
     *c = (struct fetch_client){.env = env, .timeout_ms = timeout_ms};
 }
 
-static void set_progress_time(struct fetch_client *c)
+static void record_fetch_progress(struct fetch_client *c)
 {
     c->progress_ns = c->env->now_ns(c->env);
 }
@@ -80,7 +80,7 @@ static struct lane *next_waiting_lane(struct fetch_client *c)
 static void fetch_client_add(struct fetch_client *c, struct fetch_request *r)
 {
     /* There was no progress because nothing was requested: restart the timeout. */
-    if (!has_pending_requests(c)) set_progress_time(c);
+    if (!has_pending_requests(c)) record_fetch_progress(c);
     request_lane_push(c, r, false);
 }
 
@@ -127,7 +127,7 @@ static void send_get_frame(struct fetch_client *c, struct fetch_request *r)
     *f = (struct in_flight){.id = ++c->sequence * FETCH_CLIENT_REQUESTS_MAX + index,
                             .request = r,
                             .bytes = response_bytes_max(&r->get)};
-    if (c->in_flight_count == 0) set_progress_time(c);
+    if (c->in_flight_count == 0) record_fetch_progress(c);
     c->in_flight_count++;
     c->in_flight_bytes += f->bytes;
     /* On failure the connection closes by itself, and fetch_client_on_closed takes it back. */
@@ -211,7 +211,7 @@ static void fetch_client_cancel(struct fetch_client *c, uint64_t owner)
 void fetch_client_fail(struct fetch_client *c, const struct glint_error *why)
 {
     assert(why->code != GLINT_OK);
-    set_progress_time(c);
+    record_fetch_progress(c);
     end_requests_of_owner(c, NULL, why);
 }
 
@@ -221,7 +221,7 @@ void fetch_client_on_opened(struct fetch_client *c, struct conn *conn)
 {
     assert(c->conn == NULL && conn_is_open(conn));
     c->conn = conn;
-    set_progress_time(c);
+    record_fetch_progress(c);
     fetch_client_send(c);
 }
 
@@ -249,7 +249,7 @@ int fetch_client_on_frame(void *client, struct conn *conn, const struct frame *f
     int r = fetch_error_decode(payload, &why, error);
     if (r != 0) return r;
     assert(why.code < 0); /* decoding accepts no other */
-    set_progress_time(c);
+    record_fetch_progress(c);
     c->responded = true;
     struct in_flight *in_flight = find_in_flight(c, f->request);
     if (in_flight == NULL) return 0; /* the peer responds twice to one request */
@@ -289,7 +289,7 @@ uint8_t *fetch_client_buffer_for(void *client, struct conn *conn, const struct f
     struct glint_error why = {.code = GLINT_OK};
     struct in_flight *in_flight = find_in_flight(c, f->request);
     (void)conn;
-    set_progress_time(c);
+    record_fetch_progress(c);
     if (in_flight == NULL) return NULL;
     uint8_t *buffer =
         in_flight->request != NULL ? check_response_buffer(in_flight->request, f, &why) : NULL;
@@ -309,7 +309,7 @@ void fetch_client_on_data(void *client, struct conn *conn, const struct frame *f
     struct in_flight *in_flight = &c->in_flight_requests[f->request % FETCH_CLIENT_REQUESTS_MAX];
     (void)conn;
     assert(in_flight->id == f->request && in_flight->arriving);
-    set_progress_time(c);
+    record_fetch_progress(c);
     c->responded = true;
     struct fetch_request *r = in_flight_release(c, in_flight);
     if (r->response.data != NULL) r->response.size = f->length;
@@ -510,7 +510,7 @@ static void peer_connect(struct peer *l)
 }
 
 /* Sends what waits, and dials if necessary. */
-static void peer_send(struct peer *l)
+static void peer_send_or_dial(struct peer *l)
 {
     bool dial = !peer_is_driver(l) && l->conn == NULL && l->client.waiting > 0;
     if (dial && peers_clock_ns(l->peers) >= l->redial_at_ns) peer_connect(l);
@@ -521,7 +521,7 @@ static void peer_send(struct peer *l)
 static bool peer_on_timer(struct peer *l, uint64_t now)
 {
     if (fetch_client_deadline_ns(&l->client) == UINT64_MAX) return false;
-    peer_send(l);
+    peer_send_or_dial(l);
     /* Dialling has its own deadline, net->connect_ms. */
     bool waits = l->client.conn != NULL || peer_is_driver(l);
     if (!waits || now < fetch_client_deadline_ns(&l->client)) return true;
@@ -657,7 +657,7 @@ static void on_inbox_wakeup(uv_async_t *async)
     }
     /* After all: what is cancelled at once is not sent. */
     for (uint32_t i = 0; i < p->capacity; i++)
-        if (p->list[i] != NULL) peer_send(p->list[i]);
+        if (p->list[i] != NULL) peer_send_or_dial(p->list[i]);
     /* The timer stops itself when no peer needs it (on_peers_timer). */
     if (!uv_is_active((uv_handle_t *)&p->timer))
         uv_timer_start(&p->timer, on_peers_timer, TICK_MS, TICK_MS);

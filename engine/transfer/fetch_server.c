@@ -194,7 +194,7 @@ static void release_served_source(struct response *a)
     a->source = NULL;
 }
 
-static void conn_free_if_unused(struct served_conn *c)
+static void served_conn_free_if_unused(struct served_conn *c)
 {
     if (c->conn != NULL || c->responses > 0) return;
     assert(STAILQ_EMPTY(&c->queue) && c->window == 0);
@@ -215,7 +215,7 @@ static void end_response(struct response *a, bool sent)
     c->responses--;
     s->responses--;
     response_free(a);
-    conn_free_if_unused(c);
+    served_conn_free_if_unused(c);
 }
 
 static void send_queued_responses_of_all(struct fetch_server *s);
@@ -419,7 +419,7 @@ void fetch_server_on_closed(struct fetch_server *s, struct conn *conn)
         STAILQ_REMOVE_HEAD(&c->queue, next);
         response_free(a);
     }
-    conn_free_if_unused(c);
+    served_conn_free_if_unused(c);
     /* Without connections keep no idle buffers. */
     if (LIST_EMPTY(&s->conns)) file_reader_free_buffers(&s->file_reader);
 }

@@ -102,8 +102,8 @@ bool message_send(struct conn *c, const struct message *m)
     return conn_send_encoded(c, FRAME_MESSAGE, 0, &payload, &why);
 }
 
-/* Copies a byte string; *out_memory as in error_unpack. */
-static bool bytes_unpack(struct unpacker *u, struct buffer *out, bool *out_memory)
+/* Copies a byte string; *out_memory as in unpack_message_error. */
+static bool unpack_message_bytes(struct unpacker *u, struct buffer *out, bool *out_memory)
 {
     struct glint_slice s = unpack_bytes(u);
     *out_memory = u->failed || s.size == 0 || buffer_append(out, s.data, s.size);
@@ -112,7 +112,7 @@ static bool bytes_unpack(struct unpacker *u, struct buffer *out, bool *out_memor
 
 /* FAILED has an error; all other types have an empty array in its place. *out_memory is false if
  * there was no memory, so that the caller does not report PROTOCOL. */
-static bool error_unpack(struct unpacker *u, struct message *m, bool *out_memory)
+static bool unpack_message_error(struct unpacker *u, struct message *m, bool *out_memory)
 {
     if (m->type != MSG_FAILED) {
         struct unpacker e = unpack_array(u);
@@ -134,9 +134,10 @@ struct message *message_decode(struct glint_slice bytes, struct glint_error *err
     struct unpacker u = unpack_begin(bytes);
     bool memory = true;
     payload_unpack_fields(&u, &message_format, m);
-    bool ok = bytes_unpack(&u, &m->body, &memory) && bytes_unpack(&u, &m->counters, &memory) &&
-              bytes_unpack(&u, &m->blocks, &memory) && error_unpack(&u, m, &memory) &&
-              unpack_is_complete(&u);
+    bool ok = unpack_message_bytes(&u, &m->body, &memory) &&
+              unpack_message_bytes(&u, &m->counters, &memory) &&
+              unpack_message_bytes(&u, &m->blocks, &memory) &&
+              unpack_message_error(&u, m, &memory) && unpack_is_complete(&u);
     if (ok) return m;
     message_destroy(m);
     if (memory)

@@ -103,7 +103,7 @@ int get_request_encode(const struct get_request *v, struct buffer *out, struct g
 }
 
 /* Returns 0 or NO_MEMORY; invalid input fails `u`. */
-static int map_list_unpack(struct unpacker *u, struct get_request *v, struct glint_error *error)
+static int unpack_map_numbers(struct unpacker *u, struct get_request *v, struct glint_error *error)
 {
     struct unpacker list = unpack_array(u);
     void *maps;
@@ -120,7 +120,7 @@ int get_request_decode(struct glint_slice bytes, struct get_request *v, struct g
     struct unpacker u = unpack_begin(bytes);
     payload_unpack_fields(&u, &get_fields, v);
     if (!u.failed) payload_unpack_fields(&u, fields_of_kind[v->kind], v);
-    if (v->kind == GET_INDEX) r = map_list_unpack(&u, v, error);
+    if (v->kind == GET_INDEX) r = unpack_map_numbers(&u, v, error);
     if (r == 0) r = payload_unpack_end(&u, "a GET request", error);
     if (r != 0) get_request_fini(v);
     return r;
@@ -240,7 +240,7 @@ static bool consume_msgpack_u64(struct glint_slice *bytes, uint64_t *out)
 /* Whether the sizes of a segment are plausible: lz4 expands a byte to at most 255, and a
  * record takes at least two bytes for its lengths. Protects the reader from allocating for
  * impossible sizes. */
-static bool is_plausible_segment(const struct run_part *p)
+static bool is_plausible_run_part(const struct run_part *p)
 {
     if (p->records == 0) return p->bytes == 0 && p->raw == 0;
     return p->bytes > RUN_BLOCK_HEADER_BYTES && p->bytes <= INT64_MAX &&
@@ -249,14 +249,14 @@ static bool is_plausible_segment(const struct run_part *p)
 }
 
 /* An empty segment has no bytes to inline, and only an empty one is lost. */
-static bool are_valid_segment_flags(uint64_t flags, const struct run_part *p)
+static bool are_valid_run_part_flags(uint64_t flags, const struct run_part *p)
 {
     if (p->records > 0) return (flags & ~(uint64_t)(ENTRY_INLINED | ENTRY_SORTED)) == 0;
     return flags == 0 || flags == ENTRY_LOST || flags == ENTRY_SORTED;
 }
 
 /* Reads the list of segments, without the inlined bytes. */
-static bool consume_segment_list(struct glint_slice *bytes, struct index_entry *out, uint32_t count)
+static bool consume_run_parts(struct glint_slice *bytes, struct index_entry *out, uint32_t count)
 {
     struct msgpack_head head;
     if (!msgpack_read_head(bytes->data, bytes->size, &head) || head.kind != MSGPACK_KIND_ARRAY ||
@@ -268,8 +268,8 @@ static bool consume_segment_list(struct glint_slice *bytes, struct index_entry *
         uint64_t flags;
         if (!consume_msgpack_u64(bytes, &p->offset) || !consume_msgpack_u64(bytes, &p->bytes) ||
             !consume_msgpack_u64(bytes, &p->raw) || !consume_msgpack_u64(bytes, &p->records) ||
-            !consume_msgpack_u64(bytes, &flags) || !is_plausible_segment(p) ||
-            !are_valid_segment_flags(flags, p))
+            !consume_msgpack_u64(bytes, &flags) || !is_plausible_run_part(p) ||
+            !are_valid_run_part_flags(flags, p))
             return false;
         out[i].lost = flags == ENTRY_LOST;
         out[i].sorted = (flags & ENTRY_SORTED) != 0;
@@ -285,7 +285,7 @@ int map_output_index_decode(struct glint_slice bytes, struct index_entry *out, u
     bool ok = bytes.size > INDEX_CHECKSUM_BYTES;
     uint64_t checksum = ok ? get_le64(consume_bytes_prefix(&bytes, INDEX_CHECKSUM_BYTES).data) : 0;
     const uint8_t *list = bytes.data;
-    ok = ok && consume_segment_list(&bytes, out, count) &&
+    ok = ok && consume_run_parts(&bytes, out, count) &&
          checksum == XXH3_64bits(list, (uint64_t)(bytes.data - list));
     for (uint32_t i = 0; ok && i < count; i++) {
         ok = out[i].bytes.size <= bytes.size;

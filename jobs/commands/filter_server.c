@@ -111,7 +111,7 @@ static void on_connection_closed(uv_handle_t *handle)
 static void send_tls_end(struct connection *c)
 {
     struct buffer alert = {NULL, 0, 0};
-    if (tls_is_handshake_done(c->tls)) tls_end(c->tls);
+    if (tls_is_handshake_done(c->tls)) tls_queue_close_notify(c->tls);
     tls_take_output(c->tls, &alert);
     uv_buf_t all = uv_buf_init((char *)alert.data, (unsigned)alert.size);
     if (alert.size > 0) uv_try_write(&c->u.stream, &all, 1);

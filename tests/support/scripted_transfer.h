@@ -130,18 +130,18 @@ void remote_transfer_close(struct remote_transfer *t)
     t->buffer = NULL;
 }
 
-struct remote_session *remote_group_open(struct glint_error *error)
+struct remote_session *remote_session_open(struct glint_error *error)
 {
     error_no_memory(error);
     return NULL;
 }
 
-void remote_group_close(struct remote_session *group)
+void remote_session_close(struct remote_session *group)
 {
     (void)group;
 }
 
-void remote_wait(uint64_t ms, int cancelled)
+void remote_wait_before_retry(uint64_t ms, int cancelled)
 {
     (void)cancelled;
     scripted_ns += ms * MS_NS;

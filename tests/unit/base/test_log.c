@@ -151,12 +151,12 @@ Test(log, control_characters_are_replaced)
 Test(log, line_start_precedes_text_lines)
 {
     log_configure(&fixture.env, false, NULL);
-    log_set_line_start("\r\033[J");
+    log_set_line_prefix("\r\033[J");
     log_line(LOG_WARN, NULL, "after a bar");
     cr_expect_str_eq(written(), "\r\033[J2026-11-21T07:00:00.123Z warn: after a bar\n");
-    cr_expect_str_eq(log_line_start(), "\r\033[J");
-    log_set_line_start(NULL);
-    cr_expect_str_eq(log_line_start(), "");
+    cr_expect_str_eq(log_line_prefix(), "\r\033[J");
+    log_set_line_prefix(NULL);
+    cr_expect_str_eq(log_line_prefix(), "");
 }
 
 Test(log, long_line_is_truncated)

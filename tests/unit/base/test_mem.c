@@ -32,7 +32,7 @@ Test(mem, blocks_are_aligned_and_have_zeroed_slack)
 
 Test(mem, freed_large_blocks_are_kept_up_to_the_limit)
 {
-    mem_keep_large_blocks(64 << 20);
+    mem_cache_raise_limit(64 << 20);
     uint8_t *first = mem_alloc(20 << 20);
     cr_assert_not_null(first);
     memset(first, 'x', 20 << 20);
@@ -56,14 +56,14 @@ Test(mem, freed_large_blocks_are_kept_up_to_the_limit)
     cr_assert_eq(kept[20 << 20], 'x');
     mem_free(kept);
     cr_assert_eq(mem_live_blocks(), 0);
-    mem_keep_large_blocks(-(64 << 20));
+    mem_cache_raise_limit(-(64 << 20));
     mem_free(mem_alloc(20 << 20)); /* nothing is kept now: a leak for valgrind and the sanitizers */
 }
 
 /* What a new block contains is not defined; here it shows which pages it has. */
 Test(mem, new_large_blocks_get_the_pages_of_smaller_kept_ones)
 {
-    mem_keep_large_blocks(128 << 20);
+    mem_cache_raise_limit(128 << 20);
     uint8_t *first = mem_alloc(20 << 20), *second = mem_alloc(8 << 20);
     cr_assert(first != NULL && second != NULL);
     memset(first, 'x', 20 << 20);
@@ -81,7 +81,7 @@ Test(mem, new_large_blocks_get_the_pages_of_smaller_kept_ones)
     cr_assert_not_null(zeros);
     for (uint64_t i = 0; i < 60 << 20; i += 1000) cr_assert_eq(zeros[i], 0);
     mem_free(zeros);
-    mem_keep_large_blocks(-(128 << 20));
+    mem_cache_raise_limit(-(128 << 20));
     cr_assert_eq(mem_live_blocks(), 0);
 }
 
@@ -113,13 +113,13 @@ Test(mem, large_blocks_keep_their_bytes_when_they_grow)
 Test(mem, sizes_of_whole_huge_pages)
 {
     const uint64_t huge = 2 * MIB;
-    cr_expect_eq(mem_size_of_huge_pages(0), 0);
-    cr_expect_eq(mem_size_of_huge_pages(huge - 1), huge - 1);
-    cr_expect_eq(mem_size_of_huge_pages(huge), 2 * huge); /* the least large block */
-    cr_expect_eq(mem_size_of_huge_pages(2 * huge), 2 * huge);
-    cr_expect_eq(mem_size_of_huge_pages(2 * huge + 1), 3 * huge);
-    cr_expect_eq(mem_size_of_huge_pages(UINT64_MAX), UINT64_MAX); /* no block is so large */
-    uint8_t *block = mem_grow(NULL, 0, mem_size_of_huge_pages(huge));
+    cr_expect_eq(mem_round_up_to_huge_pages(0), 0);
+    cr_expect_eq(mem_round_up_to_huge_pages(huge - 1), huge - 1);
+    cr_expect_eq(mem_round_up_to_huge_pages(huge), 2 * huge); /* the least large block */
+    cr_expect_eq(mem_round_up_to_huge_pages(2 * huge), 2 * huge);
+    cr_expect_eq(mem_round_up_to_huge_pages(2 * huge + 1), 3 * huge);
+    cr_expect_eq(mem_round_up_to_huge_pages(UINT64_MAX), UINT64_MAX); /* no block is so large */
+    uint8_t *block = mem_grow(NULL, 0, mem_round_up_to_huge_pages(huge));
     cr_assert_not_null(block);
     cr_expect_eq((uintptr_t)block % huge, 0);
     mem_free(block);

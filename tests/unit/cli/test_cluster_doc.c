@@ -30,9 +30,9 @@ static void make_row(const struct config_key *key, char *out)
     const char *default_value = key->default_value != NULL ? key->default_value
                                 : key->absent != NULL      ? key->absent
                                                            : "must be given";
-    key_range(key, range, sizeof range);
+    format_config_key_range(key, range, sizeof range);
     snprintf(out, ROW_MAX, "| `%s` | %s | %s%s%s | %s | %s |\n", key->name,
-             key_kind_name(key->kind), quote, default_value, quote, range, key->help);
+             config_key_kind_name(key->kind), quote, default_value, quote, range, key->help);
 }
 
 /* Compares the next table at *at with the keys, row by row. Moves *at after it. */

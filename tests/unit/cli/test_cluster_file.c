@@ -170,8 +170,8 @@ Test(cluster_file, option_over_environment_over_file)
                                              {"dead", "c.toml:3"},
                                              {"start", "default"}};
     for (size_t i = 0; i < 4; i++) {
-        const struct config_key *key = key_find(cluster_keys, CLUSTER_KEYS, origins[i][0]);
-        cluster_origin_text(&file, key, &file.origins[key - cluster_keys], text, sizeof text);
+        const struct config_key *key = config_key_find(cluster_keys, CLUSTER_KEYS, origins[i][0]);
+        cluster_key_origin_format(&file, key, &file.origins[key - cluster_keys], text, sizeof text);
         cr_expect_str_eq(text, origins[i][1]);
     }
 }

@@ -68,7 +68,7 @@ static uint32_t count(enum pending_class class)
 /* Removes the connection to drop from a class that has one too many. The caller frees it. */
 static struct conn *displace(enum pending_class class)
 {
-    struct conn *c = pending_conns_choose_victim(pending, class);
+    struct conn *c = pending_conns_choose_to_drop(pending, class);
     cr_assert_eq(c->pending_class, class);
     pending_conns_remove(pending, c);
     return c;
@@ -123,7 +123,7 @@ Test(pending_conns, any_connection_of_one_source_may_be_evicted)
     for (unsigned i = 0; i < PENDING_MAX; i++) add_pending(1);
     for (unsigned i = 0; i < FLOOD; i++) {
         add_pending(1);
-        struct conn *c = pending_conns_choose_victim(pending, PENDING_UNKNOWN);
+        struct conn *c = pending_conns_choose_to_drop(pending, PENDING_UNKNOWN);
         dropped[c->pending_at] = true;
         pending_conns_remove(pending, c);
         free(c);

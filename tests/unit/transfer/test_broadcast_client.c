@@ -76,11 +76,11 @@ Test(broadcast_client, blocks_are_requested_when_the_connection_opens)
     cr_assert_eq(announce(&net, 0), 0);
     cr_expect_not(net_step(&net), "nothing is sent");
     net.nodes[0].dialling = false;
-    broadcast_client_ask(net.nodes[0].broadcasts);
+    broadcast_client_request_missing_blocks(net.nodes[0].broadcasts);
     while (net_step(&net)) {
     }
     cr_expect_eq(get(&net, 0, &error), 0);
-    broadcast_client_ask(net.nodes[0].broadcasts);
+    broadcast_client_request_missing_blocks(net.nodes[0].broadcasts);
     cr_expect_not(net_step(&net), "it is complete");
     net_close(&net);
     cr_expect_eq(mem_live_blocks(), 0);
