@@ -1,5 +1,6 @@
 /* Jobs on files of columns, with a library whose files are text (tests/fake_formats): the same
  * results as on tables of text, and an error for each thing that such a file can get wrong. */
+#include "engine/driver/driver.h"
 #include "tests/support/jobs.h"
 
 #include <criterion/criterion.h>
@@ -861,6 +862,22 @@ Test(columns, options_and_jobs_that_do_not_fit)
                    "two columns are named \"a\"");
     write_file("u.parquet", HEAD "column unwritable u\ngroup\nx\n");
     expect_failure(RUN("sort", "u.parquet", "out"), GLINT_E_OUTPUT_IO, "an unwritable column");
+}
+
+Test(columns, batches_of_a_column_that_no_file_has_are_an_error)
+{
+    write_file("a.parquet", RATINGS);
+    struct context_config config = {0};
+    test_job_config(&config);
+    struct glint *g = context_create(&config, &error);
+    cr_assert_not_null(g, "%s", error.cause);
+    const char *const names[] = {"id", "vote"};
+    cr_expect_not_null(glint_column_batches(g, "a.parquet", names, 1, 0));
+    cr_expect_null(glint_column_batches(g, "a.parquet", names, 2, 0));
+    cr_expect_eq(glint_error(g)->code, GLINT_E_BAD_VALUE);
+    cr_expect_str_eq(glint_error(g)->cause, "a.parquet: no column is named \"vote\"; "
+                                            "the columns of all files are: id, rating, votes");
+    glint_destroy(g);
 }
 
 Test(columns, files_without_rows_or_columns)
