@@ -2,7 +2,7 @@
  * that tests of the core need no Rust, and can have arrays that no library gives.
  *
  *     PAR1 0x15              the first line, a Parquet file's first bytes
- *     column NAME FORMAT     u, l, g, or d: a dictionary of u
+ *     column NAME FORMAT     u, l, g, or d: a dictionary of u; U: a union, which is not read
  *     group                  begins a row group; its rows follow, fields apart by tabs, \N is null
  *     damage KIND            the group's arrays: offsets, index, children, type, memory
  *     bounds N MIN MAX NULLS what the group says about column N, from 0, fields apart by tabs
@@ -135,6 +135,7 @@ static const char *format_of(char letter)
            : letter == 'l' ? "l"
            : letter == 'L' ? "L"
            : letter == 'g' ? "g"
+           : letter == 'U' ? "+us:"
                            : "u";
 }
 

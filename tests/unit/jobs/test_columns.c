@@ -607,6 +607,14 @@ Test(columns, only_needed_columns_are_read)
                    "column kind");
 }
 
+Test(columns, types_of_columns_that_are_not_needed_may_be_unknown)
+{
+    write_file("a.parquet", HEAD "column id u\ncolumn odd U\ngroup\na\tx\n");
+    cr_assert_eq(RUN("select", "--columns", "id", "--output-format", "csv", "a.parquet", "out"), 0);
+    expect_output("out", "a\n");
+    expect_failure(RUN("select", "a.parquet", "no"), GLINT_E_INPUT_FORMAT, "column \"odd\"");
+}
+
 Test(columns, files_of_csv_are_matched_by_the_names_that_outputs_have)
 {
     static const char *const jobs[] = {"select", "sort", "distinct"};
