@@ -10,6 +10,7 @@
 #include "engine/input/format_library.h"
 #include "engine/input/input_source.h"
 #include "engine/input/input_walk.h"
+#include "engine/input/remote_target.h"
 #include "engine/input/remote_url.h"
 
 #include <assert.h>
@@ -380,7 +381,7 @@ enum glob_match input_glob_match(const struct input_glob *g, const char *path, b
     const uint64_t all = UINT64_C(1) << g->count;
     const bool files = is_double_star(g, g->count - 1); /* all that match are files */
     uint64_t states = add_states_after_double_stars(g, 1);
-    char name[PATH_MAX];
+    char name[REMOTE_URL_BYTES]; /* names in lists of stores may be longer than those of files */
     *out_size = 0;
     for (const char *p = path; p != NULL && (states != 0 || *out_size > 0);) {
         const size_t size = strcspn(p, "/"), end = (size_t)(p - path) + size;

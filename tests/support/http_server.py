@@ -133,7 +133,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if query["op"] == "GETFILESTATUS":
             return self.answer(200, body=json.dumps({"FileStatus": status(place, "")}).encode())
         if query["op"] == "LISTSTATUS":
-            found = [status(os.path.join(place, name), name) for name in os.listdir(place)]
+            # A file system has no names of 5,000 bytes, HDFS may.
+            found = [status(os.path.join(place, name), "n" * 5000 if name == "LONG" else name)
+                     for name in os.listdir(place)]
             return self.answer(200, body=json.dumps({"FileStatuses": {"FileStatus": found}}).encode())
         if self.headers["Host"].startswith("127.0.0.1"):
             return self.answer(307, [("Location", f"http://127.0.0.2:{self.server.server_port}{self.path}")])
