@@ -9,7 +9,6 @@
 #include <string.h>
 
 enum { KEY_BYTES_MAX = 64 << 20 }; /* of a table, before fill returns */
-static const uint8_t PACKED = 1;   /* the first byte of a block; a pickle begins with 0x80 */
 
 struct combiner {
     PyObject_HEAD struct keys keys;

@@ -25,6 +25,8 @@ static inline PyObject *new_reference(PyObject *object)
     return object;
 }
 
+static const uint8_t PACKED = 1; /* the first byte of a block; a pickle begins with 0x80 */
+
 struct bytes {
     uint8_t *data;
     size_t size, capacity;

@@ -13,17 +13,20 @@ int64_t hash_place(int64_t hash, uint32_t partitions, uint32_t buckets)
     return partition * buckets + (int64_t)((mixed >> 32 & 0xFFFF) % buckets);
 }
 
-static int add_types(PyObject *module)
+static int add_members(PyObject *module)
 {
     struct {
         const char *name;
         PyType_Spec *spec;
-    } types[] = {{"Combiner", &combiner_spec}, {"Mapped", &mapped_spec}};
+    } types[] = {{"Combiner", &combiner_spec}, {"Mapped", &mapped_spec}, {"Sorted", &sorted_spec}};
+    PyMethodDef *functions[] = {pack_methods, scatter_methods, unpack_methods};
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
         PyObject *type = PyType_FromSpec(types[i].spec);
         if (type == NULL || PyModule_AddObject(module, types[i].name, type) < 0) return -1;
     }
-    return PyModule_AddFunctions(module, scatter_methods);
+    for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
+        if (PyModule_AddFunctions(module, functions[i]) < 0) return -1;
+    return 0;
 }
 
 PyMODINIT_FUNC PyInit__native(void)
@@ -31,6 +34,6 @@ PyMODINIT_FUNC PyInit__native(void)
     static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "glint._native",
                                             .m_size = -1};
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && add_types(module) < 0) Py_CLEAR(module);
+    if (module != NULL && add_members(module) < 0) Py_CLEAR(module);
     return module;
 }

@@ -4,8 +4,8 @@
 
 #include "encoding.h"
 
-extern PyType_Spec combiner_spec, mapped_spec;
-extern PyMethodDef scatter_methods[];
+extern PyType_Spec combiner_spec, mapped_spec, sorted_spec;
+extern PyMethodDef pack_methods[], scatter_methods[], unpack_methods[];
 
 /* The place of a key in a shuffle: partition * buckets + bucket. As place_by_hash in _shuffle.py.
  */

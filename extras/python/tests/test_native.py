@@ -106,6 +106,78 @@ class Native(unittest.TestCase):
                         for f in (in_python, lambda f, *a: f(*a))]
             self.assertEqual(*both)
 
+    def test_packed_pairs_keep_their_order(self):
+        """Of each place, also if some of its pairs cannot be packed."""
+        for seed in range(300):
+            rand = random.Random(seed)
+            values = PLAIN + (rand.sample(FOREIGN, rand.randint(1, 3)) if seed % 3 else [])
+            pairs = [(rand.choice(values), rand.choice(values)) for _ in range(200)]
+            place = _shuffle.FunctionPlace(_shuffle.portable_hash, 3)
+            with mock.patch.object(_shuffle, "KEYS_MAX", rand.choice([7, 50, 1 << 18])):
+                records = list(_shuffle.scatter_packed(iter(pairs), place, 2, 3))
+            found = collections.defaultdict(list)
+            for at, block in records:
+                number, bucket = _shuffle._PLACE.unpack(at)
+                some = list(_shuffle.load_block(block))
+                self.assertEqual(len(_shuffle.load_block(block)), len(some))
+                found[number * 2 + bucket] += some
+            expected = collections.defaultdict(list)
+            for pair in pairs:
+                expected[place(pair[0])].append(pair)
+            self.assertEqual({at: described(some) for at, some in found.items()},
+                             {at: described(some) for at, some in expected.items()}, seed)
+
+    def test_packed_sorts(self):
+        """Ranges, the order of equal keys, and both directions, as in Python."""
+        texts = ["", "a", "a\0", "ab", "é", "\U0001f600", "\uffff", "prefix-1", "prefix-12",
+                 "prefix-123", "prefix-1a", "prefix-1é", "x" * 300, "x" * 301]
+        kinds = [list(range(-5, 5)) + [300, -300, 2**40, -(2**40), 2**63 - 1, -(2**63)],
+                 [0.0, -0.0, 1.5, -1.5, 1e300, -1e300, float("inf"), -float("inf"), 5e-324],
+                 texts, [text.encode() for text in texts], [True, 2, 0.5, 2**70, 1, False],
+                 [(1, "a"), (1, "b"), (0, "z"), ()], [10**30, -(10**30), 7], [2, 1.5, 2.0]]
+        for seed in range(400):
+            rand = random.Random(seed)
+            keys = kinds[seed % len(kinds)]
+            items = [(rand.choice(keys), rand.choice(["v", (i,), i])) for i in range(300)]
+            bounds = sorted(rand.choice(keys) for _ in range(rand.randint(1, 9)))
+            if seed % 5 == 0:
+                bounds.append(max(*keys, *bounds))
+            up, key = seed % 2 == 0, seed % 3 == 0
+            place = _shuffle.RangePlace(bounds, _shuffle.same, up)
+            with mock.patch.object(_shuffle, "KEYS_MAX", rand.choice([40, 1 << 18])):
+                records = list(_shuffle.scatter_packed(
+                    iter(items), place, len(bounds) + 1, 1, tuple,
+                    operator.itemgetter(0) if key else None))
+            records.sort(key=lambda record: record[0])
+            buckets = ((_shuffle.load_block(block) for _, block in some)
+                       for _, some in itertools.groupby(records, key=lambda record: record[0]))
+            found = list(_shuffle.gather_sorted(buckets, _shuffle.same, up, key))
+            expected = sorted(items, key=lambda item: item[0], reverse=not up)
+            self.assertEqual([*map(repr, found)], [*map(repr, expected)], seed)
+
+    def test_places_that_are_none(self):
+        for place in (lambda key: 2, lambda key: -1, lambda key: "a", lambda key: 1 // 0):
+            with self.assertRaises((ValueError, OverflowError, TypeError, ZeroDivisionError)):
+                list(_shuffle.scatter_packed([(1, 2)], place, 1, 1))
+
+    def test_damaged_packed_blocks(self):
+        pairs = [(key, (key, "value")) for key in range(-300, 300)]
+        ((_, block),) = _shuffle.scatter_packed(iter(pairs), lambda key: 0, 1, 1)
+        rand, refused = random.Random(2), 0
+        for _ in range(5_000):
+            damaged = bytearray(block[: rand.randint(1, len(block))])
+            for _ in range(rand.randint(0, 3)):
+                damaged[rand.randrange(len(damaged))] = rand.randrange(256)
+            for read in (lambda data: _functions.native.Sorted.of((data,), False, True) or (),
+                         _functions.native.unpack_pairs, _functions.native.count_pairs):
+                try:
+                    made = read(bytes(damaged))
+                    if not isinstance(made, int):
+                        list(made)
+                except ValueError:
+                    refused += 1
+        self.assertGreater(refused, 5_000)
+
     def test_packed_blocks_in_python(self):
         """An executor without the module reads blocks of one that has it."""
         values = [None, True, -5, 300, 2**40, NAN, 0.5, "t", "é" * 200, b"b", b"c" * 300,

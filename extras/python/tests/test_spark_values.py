@@ -6,6 +6,7 @@ import collections
 import operator
 import os
 import pickle
+import random
 import shutil
 import sys
 import tempfile
@@ -289,6 +290,55 @@ class Values(WithContext):
         self.assertEqual((stats.asDict()["variance"], stats.asDict(sample=True)["variance"]),
                          (stats.sampleVariance(), stats.variance()))
         self.assertEqual(stats.variance(), 1.25)
+
+    def test_a_sort_looks_at_a_sample(self) -> None:
+        """Of what functions of single elements read; then they run once for each element."""
+        n, calls = 40_000, self.sc.accumulator(0)
+
+        def call(x: int) -> int:
+            calls.add(1)
+            return x * 7919 % n
+
+        rdd = self.sc.range(0, n, 1, 4).map(call)
+        by = rdd.sortBy(lambda x: x)
+        self.assertLess(calls.value, n // 4)
+        before = calls.value
+        self.assertEqual(by.collect(), list(range(n)))
+        self.assertEqual(calls.value - before, n)
+        few = rdd.filter(lambda x: x % 1000 == 0).sortBy(lambda x: -x)
+        self.assertEqual(few.collect(), list(range(n - 1000, -1, -1000)))
+        for size in few.glom().map(len).collect():  # of a sample of what the filter leaves
+            self.assertLess(abs(size - 10), 4)
+        words = rdd.flatMap(lambda x: [(x, "b"), (-x, "a")]).sortByKey(False, 3)
+        self.assertEqual(words.keys().collect(), [*range(n - 1, 0, -1), 0, 0, *range(-1, -n, -1)])
+        for size in words.glom().map(len).collect():
+            self.assertLess(abs(size - n * 2 // 3), n // 6)
+
+    def test_indexes_of_what_is_sorted(self) -> None:
+        """The sizes of partitions need no function of elements, and no sort."""
+        n, calls = 3000, self.sc.accumulator(0)
+        by = self.sc.parallelize(range(n), 3).map(lambda i: (i * 7 % n, [i], str(i))) \
+            .sortBy(lambda t: t[2])
+
+        def call(t: Any) -> Any:
+            calls.add(1)
+            return t[2]
+
+        indexed = by.map(call).zipWithIndex()
+        self.assertEqual(calls.value, 0)
+        self.assertEqual(indexed.collect(), [(text, i) for i, text in
+                                             enumerate(sorted(map(str, range(n))))])
+        self.assertEqual(calls.value, n)
+        self.assertEqual(by.filter(lambda t: t[0] % 2).flatMap(lambda t: t[:1] * 2).zipWithIndex()
+                         .values().collect(), list(range(n)))
+        self.assertEqual(by.map(lambda t: (t[0] % 5, t[2])).partitionBy(4).zipWithIndex()
+                         .values().collect(), list(range(n)))
+
+    def test_a_sort_by_a_random_key_keeps_its_order(self) -> None:
+        by = self.sc.parallelize(range(1000), 3).sortBy(lambda _: random.random())
+        once = by.collect()
+        self.assertEqual(sorted(once), list(range(1000)))
+        self.assertEqual(by.collect(), once)
 
 
 class Errors(WithContext):

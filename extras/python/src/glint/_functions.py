@@ -4,6 +4,7 @@ module glint._native, which does the same in a part of the time, or without it i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from struct import Struct
 from typing import Any, Optional
 
@@ -50,14 +51,35 @@ def filter_items(f: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]
     return (x for x in items if f(x)) if native is None else native.Mapped(_FILTER, f, items)
 
 
-def stop_iteration_is_an_error(f: Callable[..., Any]) -> Callable[..., Any]:
-    def call(*arguments: Any) -> Any:
-        try:
-            return f(*arguments)
-        except StopIteration as error:
-            raise RuntimeError("a function raised StopIteration") from error
+class Each:
+    """A function of partitions that calls `f` for each element; `kind` is map_items or its like."""
 
-    return call
+    def __init__(self, kind: Callable[..., Iterator[Any]], f: Callable[[Any], Any]) -> None:
+        self.kind = kind
+        self.f = f
+
+    def __call__(self, _: int, items: Iterable[Any]) -> Iterator[Any]:
+        return self.kind(self.f, items)
+
+
+class Whole:
+    """A function of partitions that calls `f` once, with the elements and the arguments. A plan of
+    these is pickled by name and faster than one of functions within functions."""
+
+    def __init__(self, f: Callable[..., Iterable[Any]], *arguments: Any) -> None:
+        self.f = f
+        self.arguments = arguments
+
+    def __call__(self, _: int, items: Iterable[Any]) -> Iterable[Any]:
+        return self.f(items, *self.arguments)
+
+
+def reduce_items(f: Callable[[Any, Any], Any], items: Iterable[Any], *initial: Any) -> Any:
+    """A StopIteration of the function is an error, not an end."""
+    try:
+        return reduce(f, items, *initial)
+    except StopIteration as error:
+        raise RuntimeError("a function raised StopIteration") from error
 
 
 class Packed:
@@ -69,6 +91,14 @@ class Packed:
         self.block = block
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        return iter(native.unpack_pairs(self.block)) if native is not None else self._decoded()
+
+    def __len__(self) -> int:
+        if native is not None:
+            return int(native.count_pairs(self.block))
+        return sum(1 for _ in self._decoded())
+
+    def _decoded(self) -> Iterator[tuple[Any, Any]]:
         at, block = 1, self.block
         while at < len(block):
             key, at = _decode(block, at)

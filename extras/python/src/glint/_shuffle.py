@@ -10,6 +10,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import chain
 from pickle import loads
 from struct import Struct
 from types import (BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType,
@@ -17,13 +18,14 @@ from types import (BuiltinFunctionType, FunctionType, MethodDescriptorType, Meth
 from typing import Any, Optional
 
 from . import _functions
-from ._functions import PACKED, Packed
+from ._functions import PACKED, Packed, map_items
 from ._pickling import dumps
 
 BUCKETS = 64  # of a partition
 KEYS_MAX = 1 << 18  # that a worker combines before it writes them
 VALUES_MAX = 1 << 20
 BLOCK_ITEMS = 1 << 12
+PLACES_MAX = 1 << 20  # of native.pack
 
 _PLACE = Struct(">IH")
 Pairs = Iterable[tuple[Any, Any]]
@@ -108,20 +110,29 @@ class HashPlace:
         return int(p % self.count) * BUCKETS + _bucket(h)
 
 
-def place_in_partition(function: Callable[[Any], int], count: int) -> Place:
-    """One bucket per partition: the order of records is kept."""
-    return lambda key: int(function(key) % count) * BUCKETS
+class FunctionPlace:
+    """Of a key: its partition, of one bucket, so that the order of records is kept."""
+
+    def __init__(self, function: Callable[[Any], int], count: int) -> None:
+        self.function = function
+        self.count = count
+
+    def __call__(self, key: Any) -> int:
+        return int(self.function(key) % self.count)
 
 
-def place_by_range(bounds: list[Any], keyfunc: Callable[[Any], Any], ascending: bool,
-                   last: int) -> Place:
-    """Bucket i has keys up to bounds[i]; so a bucket is a range, in the order of the output."""
-    find = bisect.bisect_left
-    if keyfunc is same:
-        return partial(find, bounds) if ascending else lambda key: last - find(bounds, key)
-    if ascending:
-        return lambda key: find(bounds, keyfunc(key))
-    return lambda key: last - find(bounds, keyfunc(key))
+class RangePlace:
+    """Of a key: bucket i has keys up to bounds[i], or from it on; so a bucket is a range, in the
+    order of the output."""
+
+    def __init__(self, bounds: list[Any], keyfunc: Callable[[Any], Any], ascending: bool) -> None:
+        self.bounds = bounds
+        self.keyfunc = None if keyfunc is same else keyfunc
+        self.ascending = ascending
+
+    def __call__(self, key: Any) -> int:
+        at = bisect.bisect_left(self.bounds, key if self.keyfunc is None else self.keyfunc(key))
+        return at if self.ascending else len(self.bounds) - at
 
 
 def same(x: Any) -> Any:
@@ -184,10 +195,31 @@ def scatter(pairs: Pairs, place: Place, per: int = BUCKETS,
         yield from write_places(blocks, per)
 
 
-def scatter_ranges(items: Iterable[Any], place: Place, per: int,
-                   partitions: int) -> Iterator[tuple[bytes, bytes]]:
-    """For a sort; into one partition tuples may be longer than pairs, as in PySpark."""
-    return scatter(items, place, per, tuple if partitions == 1 else _unpack)
+def scatter_packed(items: Iterable[Any], place: Place, per: int, partitions: int,
+                   unpack: Callable[[Any], tuple[Any, ...]] = _unpack,
+                   key: Optional[Callable[[Any], Any]] = None) -> Iterator[tuple[bytes, bytes]]:
+    """The same in the order of the items, and packed if they are plain, for those that read each
+    pair once: packed values share nothing. `key`: of items that are values of pairs."""
+    rest, native, more = iter(items), _functions.native, True
+    pairs = rest if key is None else map_items(partial(_with_key, key), rest)
+    if native is None or per * partitions > PLACES_MAX:
+        yield from scatter(pairs, place, per, unpack)
+        return
+    ranges = isinstance(place, RangePlace) and place.keyfunc is None
+    bounds, up = (place.bounds, place.ascending) if ranges else (None, True)  # type: ignore
+    while more:
+        packed, foreign, more = native.pack(rest, key, unpack, place, bounds, up, per * partitions,
+                                            KEYS_MAX)
+        for at, block in packed:
+            yield _PLACE.pack(at // per, at % per), block
+        if foreign is not None:
+            blocks: dict[int, Any] = {}
+            more = _divide(chain([foreign], pairs), place, unpack, blocks, KEYS_MAX)
+            yield from write_places(blocks, per)
+
+
+def _with_key(key: Callable[[Any], Any], item: Any) -> tuple[Any, Any]:
+    return key(item), item
 
 
 def scatter_side(items: Iterable[Any], place: Place, side: int) -> Iterator[tuple[bytes, bytes]]:
@@ -310,13 +342,30 @@ def gather_sides(buckets: Iterator[Iterator[Any]],
 
 
 def gather_sorted(buckets: Iterator[Iterator[Pairs]], keyfunc: Callable[[Any], Any],
-                  ascending: bool) -> Iterator[tuple[Any, Any]]:
+                  ascending: bool, values: bool = False) -> Iterator[Any]:
+    """Pairs or their values."""
+    return chain.from_iterable(_sort_bucket(tuple(blocks), keyfunc, ascending, values)
+                               for blocks in buckets)
+
+
+def _sort_bucket(blocks: tuple[Any, ...], keyfunc: Callable[[Any], Any], ascending: bool,
+                 values: bool) -> Iterable[Any]:
+    if (_functions.native is not None and keyfunc is same
+            and all(type(block) is Packed for block in blocks)):
+        packed = tuple(block.block for block in blocks)
+        found: Optional[Iterable[Any]] = _functions.native.Sorted.of(packed, not ascending, values)
+        if found is not None:
+            return found
     first = operator.itemgetter(0)
-    for blocks in buckets:
-        pairs = [pair for block in blocks for pair in block]
-        pairs.sort(key=first if keyfunc is same else lambda pair: keyfunc(pair[0]),
-                   reverse=not ascending)
-        yield from pairs
+    pairs = list(chain.from_iterable(blocks))
+    pairs.sort(key=first if keyfunc is same else lambda pair: keyfunc(pair[0]),
+               reverse=not ascending)
+    return map(operator.itemgetter(1), pairs) if values else pairs
+
+
+def count_pairs(buckets: Iterator[Iterator[Any]]) -> list[int]:
+    """How many there are, for gather and gather_sorted."""
+    return [sum(len(block) for blocks in buckets for block in blocks)]
 
 
 def gather(buckets: Iterator[Iterator[Pairs]]) -> Iterator[tuple[Any, Any]]:

@@ -57,19 +57,26 @@ class Dataset:
             waiting.extend(reversed(data.parents))
 
 
-def compose(first: Optional[Function], then: Function) -> Function:
-    """In a row, not within each other: a pickle of functions has a limited depth."""
-    if first is None:
-        return then
-    functions: tuple[Function, ...] = (*getattr(first, "functions", (first,)), then)
+class Composed:
+    """Functions in a row, not within each other: a pickle of functions has a limited depth."""
 
-    def composed(split: int, items: Iterator[Any]) -> Iterable[Any]:
-        for function in functions:
+    def __init__(self, functions: tuple[Function, ...]) -> None:
+        self.functions = functions
+
+    def __call__(self, split: int, items: Iterator[Any]) -> Iterable[Any]:
+        for function in self.functions:
             items = iter(function(split, items))
         return items
 
-    composed.functions = functions  # type: ignore[attr-defined]
-    return composed
+
+def functions_of(function: Optional[Function]) -> tuple[Function, ...]:
+    if isinstance(function, Composed):
+        return function.functions
+    return () if function is None else (function,)
+
+
+def compose(first: Optional[Function], then: Function) -> Function:
+    return then if first is None else Composed((*functions_of(first), then))
 
 
 class Source:

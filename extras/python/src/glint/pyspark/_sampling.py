@@ -4,9 +4,11 @@ the same elements as in PySpark, whose generators these are."""
 from __future__ import annotations
 
 import math
+import operator
 import random
 import sys
 from collections.abc import Callable, Iterator
+from itertools import count, islice
 from typing import Any, Optional
 
 
@@ -81,27 +83,49 @@ def sample_fraction(least: int, total: int, replace: bool) -> float:
     return min(1, fraction + gamma + math.sqrt(gamma * gamma + 2 * gamma * fraction))
 
 
-def sample_keys(most: int) -> Callable[[int, Iterator[Any]], list[Any]]:
-    """At most so many keys of a partition, and how many of all keys there are for each."""
+def _reservoir(items: Iterator[Any], most: int, rand: random.Random) -> tuple[list[Any], int]:
+    """So many of the items at most, and how many there are. Source: Li, Reservoir-sampling
+    algorithms of time complexity O(n(1 + log(N/n))), algorithm L: it knows how many to pass."""
+    chosen = list(islice(items, most))
+    if len(chosen) < most:
+        return chosen, len(chosen)
+    numbers = count(most)
+    rest = zip(items, numbers)
+    share = 1.0
+    while True:
+        share *= math.exp(math.log(1.0 - rand.random()) / most)
+        passed = math.log(1.0 - rand.random()) / math.log1p(-max(share, sys.float_info.epsilon))
+        found = next(islice(rest, min(int(passed), sys.maxsize), None), None)
+        if found is None:
+            return chosen, next(numbers)
+        chosen[rand.randrange(most)] = found[0]
 
-    def sampled(split: int, pairs: Iterator[Any]) -> list[Any]:
-        chosen: list[Any] = []
-        seen, rand = 0, random.Random(split)
-        for pair in pairs:
-            seen += 1
-            if len(chosen) < most:
-                chosen.append(pair[0])
-            elif (at := int(rand.random() * seen)) < most:
-                chosen[at] = pair[0]
-        return [(chosen, seen / len(chosen))] if chosen else []
 
-    return sampled
+class KeySampler:
+    """Of a partition one element: at most so many keys, how many of all keys there are for each,
+    and whether all elements were looked at. `functions`, each of single elements, are called for a
+    sample of what they read."""
+
+    def __init__(self, most: int, key: Callable[[Any], Any], *functions: Any) -> None:
+        self.most = most
+        self.key = key
+        self.functions = functions
+
+    def __call__(self, split: int, items: Iterator[Any]) -> list[Any]:
+        rand = random.Random(split)
+        some, total = _reservoir(items, self.most, rand)
+        made: Iterator[Any] = iter(some)
+        for function in self.functions:
+            made = iter(function(split, made))
+        chosen, count = _reservoir(made, self.most, rand)
+        weight = total / max(len(some), 1) * count / max(len(chosen), 1)
+        return [([self.key(item) for item in chosen], weight, total == len(some))]
 
 
 def bounds_of_ranges(keys: list[tuple[Any, float]], ranges: int) -> list[Any]:
     """Of ranges with about the same weight of keys. If these are all keys, the bounds of partitions
     are PySpark's."""
-    keys.sort(key=lambda pair: pair[0])
+    keys.sort(key=operator.itemgetter(0))
     total, passed = sum(weight for _, weight in keys), 0.0
     bounds: list[Any] = []
     for key, weight in keys:

@@ -14,16 +14,19 @@ import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
+from itertools import count as count_from
 from typing import TYPE_CHECKING, Any, Generic, Optional, Union
 
 from .. import _shuffle
 from .._context import cstring, underscored
 from .._functions import (
+    Each,
+    Whole,
     filter_items,
     flat_map_items,
     map_items,
-    stop_iteration_is_an_error,
+    reduce_items,
 )
 from .._names import function_of
 from .._records import Records, positive
@@ -34,9 +37,9 @@ from ._column_methods import ColumnMethods
 from ._data import LINES, Dataset, Once, Source, Workers, compose, identity
 from ._numbers import NumberMethods
 from ._pipe import lines_of
-from ._sampling import (RangeSampler, Sampler, StratifiedSampler, bounds_of_ranges, sample_fraction,
-                        sample_keys)
+from ._sampling import RangeSampler, Sampler, StratifiedSampler, sample_fraction
 from ._saving import GZIP, save_parts, save_pickle_part, save_text_part, text_of
+from ._sorting import SortMethods, count_items
 from ._typed import in_engine
 from .errors import PySparkRuntimeError, refuse_methods
 from .resultiterable import ResultIterable
@@ -62,8 +65,6 @@ Merge = Callable[[Any, Any], Any]
 Reduce = Union[str, Merge]
 _LEVELS = {"memory": StorageLevel.MEMORY_ONLY, "disk": StorageLevel.DISK_ONLY,
            "both": StorageLevel.MEMORY_AND_DISK}
-SORT_RANGES = 16  # of a partition, so that a worker sorts a part of it at a time
-SAMPLE_PER_RANGE = 20
 
 
 def union_of(rdds: Iterable[RDD]) -> RDD:
@@ -93,7 +94,7 @@ def _partitions_of_union(rdds: Sequence[RDD]) -> int:
     return sum(rdd.getNumPartitions() for rdd in some)
 
 
-class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
+class RDD(Checkpoints, ColumnMethods, NumberMethods, SortMethods, Generic[T]):
     """Elements of any type of Python, in partitions. What glint.Context makes has records of types
     that the engine knows: str, bytes, int or float, or pairs of them; the engine computes methods
     that need no function of Python, or get the name of a built-in one. Each method has a name with
@@ -269,20 +270,20 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
         return self._map(function_of(f, "map"), preservesPartitioning)
 
     def _map(self, f: Callable[[Any], Any], preserves: bool = False) -> RDD:
-        return self._then(lambda _, items: map_items(f, items), preserves)
+        return self._then(Each(map_items, f), preserves)
 
     @in_engine(_typed.apply("glint_flat_map", "flatMap"))
     def flatMap(self, f: Union[str, Callable[[T], Iterable[U]]],
                 preservesPartitioning: bool = False) -> RDD[U]:
         g = function_of(f, "flatMap")
-        return self._then(lambda _, items: flat_map_items(g, items), preservesPartitioning)
+        return self._then(Each(flat_map_items, g), preservesPartitioning)
 
     def filter(self, f: Callable[[T], Any]) -> RDD[T]:
-        return self._then(lambda _, items: filter_items(f, items), True)
+        return self._then(Each(filter_items, f), True)
 
     def mapPartitions(self, f: Callable[[Iterator[T]], Iterable[U]],
                       preservesPartitioning: bool = False) -> RDD[U]:
-        return self._then(lambda _, items: f(items), preservesPartitioning)
+        return self._then(Whole(f), preservesPartitioning)
 
     def mapPartitionsWithIndex(self, f: Callable[[int, Iterator[T]], Iterable[U]],
                                preservesPartitioning: bool = False) -> RDD[U]:
@@ -342,16 +343,14 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
 
     @in_engine(_typed.transform("glint_zip_with_index"))
     def zipWithIndex(self) -> RDD[tuple[T, int]]:
-        starts = [0]
-        if self.getNumPartitions() > 1:
-            for count in self._values(lambda _, items: [sum(1 for _ in items)]):
-                starts.append(starts[-1] + count)
-        return self._then(lambda k, items: ((x, i) for i, x in enumerate(items, starts[k])))
+        sizes = self._elements()._sizes() if self.getNumPartitions() > 1 else []
+        starts = [0, *accumulate(sizes)]
+        return self._then(lambda k, items: zip(items, count_from(starts[k])))
 
     @in_engine(_typed.transform("glint_zip_with_unique_id"))
     def zipWithUniqueId(self) -> RDD[tuple[T, int]]:
         n = self.getNumPartitions()
-        return self._then(lambda k, items: ((x, i * n + k) for i, x in enumerate(items)))
+        return self._then(lambda k, items: zip(items, count_from(k, n)))
 
     # ---- several RDDs
 
@@ -423,14 +422,14 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
     def repartition(self, numPartitions: int) -> RDD[T]:
         return self.coalesce(numPartitions, shuffle=True)
 
-    def _shuffled(self, scatter: Function, count: int, gather: Callable[[Any], Iterable[Any]],
+    def _shuffled(self, scatter: Function, count: int, gather: Function,
                   partitioner: Optional[Partitioner]) -> RDD:
         if count == 0:
             return self
         mapped = self._then(scatter)
         shuffled = Once(lambda: self._workers.shuffle(mapped._applied("pairs"), count),
                         mapped._source)
-        return RDD(self.ctx, shuffled, lambda _, buckets: gather(buckets), partitioner)
+        return RDD(self.ctx, shuffled, gather, partitioner)
 
     def _count(self, numPartitions: Optional[int]) -> int:
         """Of the partitions of a shuffle; none, if this RDD has none and no number is given."""
@@ -445,45 +444,9 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
         partitioner = Partitioner(count, partitionFunc)
         if self.partitioner == partitioner:
             return self
-        place = _shuffle.place_in_partition(partitionFunc, count)
-        return self._shuffled(lambda _, pairs: _shuffle.scatter(pairs, place), count,
-                              _shuffle.gather, partitioner)
-
-    def repartitionAndSortWithinPartitions(
-        self: RDD[tuple[K, V]], numPartitions: Optional[int] = None,
-        partitionFunc: Hash = portable_hash,
-        ascending: bool = True, keyfunc: Callable[[Any], Any] = same,
-    ) -> RDD[tuple[K, V]]:
-        count = self._count(numPartitions)
-        place = _shuffle.place_in_partition(partitionFunc, count)
-        return self._shuffled(
-            lambda _, pairs: _shuffle.scatter(pairs, place), count,
-            lambda buckets: _shuffle.gather_sorted(buckets, keyfunc, ascending),
-            Partitioner(count, partitionFunc))
-
-    @in_engine(_typed.sort_by_key)
-    def sortByKey(self: RDD[tuple[K, V]], ascending: Optional[bool] = True,
-                  numPartitions: Optional[int] = None,
-                  keyfunc: Callable[[Any], Any] = same) -> RDD[tuple[K, V]]:
-        """Partitions, and parts of them, are ranges of keys, whose bounds a sample gives."""
-        count, up = self._count(numPartitions), bool(ascending)
-        ranges = count * SORT_RANGES
-        most = max(100, 3 * ranges * SAMPLE_PER_RANGE // max(self.getNumPartitions(), 1))
-
-        keys = [(keyfunc(key), weight) for some, weight in self._values(sample_keys(most))
-                for key in some]
-        if not keys:  # as in PySpark
-            return self
-        bounds = bounds_of_ranges(keys, ranges)
-        place = _shuffle.place_by_range(bounds, keyfunc, up, ranges - 1)
-        return self._shuffled(
-            lambda _, pairs: _shuffle.scatter_ranges(pairs, place, SORT_RANGES, count), count,
-            lambda buckets: _shuffle.gather_sorted(buckets, keyfunc, up),
-            Partitioner(count, lambda key: place(key) // SORT_RANGES))
-
-    def sortBy(self, keyfunc: Callable[[T], Any], ascending: bool = True,
-               numPartitions: Optional[int] = None) -> RDD[T]:
-        return self._map(lambda x: (keyfunc(x), x)).sortByKey(ascending, numPartitions).values()
+        place = _shuffle.FunctionPlace(partitionFunc, count)
+        return self._shuffled(Whole(_shuffle.scatter_packed, place, 1, count), count,
+                              Whole(_shuffle.gather), partitioner)
 
     @in_engine(_typed.transform("glint_distinct"))
     def distinct(self, numPartitions: Optional[int] = None) -> RDD[T]:
@@ -524,8 +487,8 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
         count, merge, merge_combiners = self._count(numPartitions), mergeValue, mergeCombiners
         place = _shuffle.HashPlace(partitionFunc, count)
         return self._shuffled(
-            lambda _, pairs: _shuffle.scatter_combined(pairs, place, create, merge),
-            count, lambda buckets: _shuffle.gather_combined(buckets, merge_combiners),
+            Whole(_shuffle.scatter_combined, place, create, merge), count,
+            Whole(_shuffle.gather_combined, merge_combiners),
             Partitioner(count, partitionFunc))
 
     @in_engine(_typed.apply("glint_reduce_by_key", "reduceByKey"))
@@ -555,8 +518,8 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
     def _grouped(self, numPartitions: Optional[int], partitionFunc: Hash = portable_hash) -> RDD:
         count = self._count(numPartitions)
         place = _shuffle.HashPlace(partitionFunc, count)
-        return self._shuffled(lambda _, pairs: _shuffle.scatter(pairs, place), count,
-                              _shuffle.gather_grouped, Partitioner(count, partitionFunc))
+        return self._shuffled(Whole(_shuffle.scatter, place), count, Whole(_shuffle.gather_grouped),
+                              Partitioner(count, partitionFunc))
 
     def groupByKey(self: RDD[tuple[K, V]], numPartitions: Optional[int] = None,
                    partitionFunc: Hash = portable_hash) -> RDD[tuple[K, ResultIterable[V]]]:
@@ -577,10 +540,8 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
             return self
         place = _shuffle.HashPlace(portable_hash, count)
 
-        def scatter(side: int) -> Function:
-            return lambda _, pairs: _shuffle.scatter_side(pairs, place, side)
-
-        mapped = [rdd._then(scatter(side)) for side, rdd in enumerate(rdds)]
+        mapped = [rdd._then(Whole(_shuffle.scatter_side, place, side))
+                  for side, rdd in enumerate(rdds)]
 
         def made() -> Dataset:
             union = reduce(lambda a, b: Dataset(a.rdd.call("glint_union", b.rdd), "buckets", a, b),
@@ -588,7 +549,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
             return self._workers.shuffle(union, count)
 
         return RDD(self.ctx, Once(made, *(rdd._source for rdd in mapped)),
-                   lambda _, buckets: _shuffle.gather_sides(buckets, sides),
+                   Whole(_shuffle.gather_sides, sides),
                    Partitioner(count, portable_hash))
 
     def _joined(self, other: RDD, numPartitions: Optional[int],
@@ -673,7 +634,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
 
     @in_engine(_typed.count)
     def count(self) -> int:
-        return sum(self._values(lambda _, items: [sum(1 for _ in items)]))
+        return sum(self._values(Whole(count_items)))
 
     @in_engine(_typed.take)
     def take(self, num: int) -> list[T]:
@@ -718,15 +679,10 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
 
     @in_engine(_typed.reduce)
     def reduce(self, f: Reduce) -> T:
-        g = stop_iteration_is_an_error(function_of(f, "reduce"))
-
-        def each(_: int, items: Iterator[Any]) -> Iterator[Any]:
-            for first in items:
-                yield reduce(g, items, first)
-
-        values = self._values(each)
+        g = function_of(f, "reduce")
+        values = self._values(Whole(_reduced, g))
         if values:
-            return reduce(g, values)  # type: ignore[no-any-return]
+            return reduce_items(g, values)  # type: ignore[no-any-return]
         raise ValueError("Can not reduce() empty RDD")
 
     @in_engine(_typed.tree_reduce)
@@ -750,9 +706,8 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
         return self.aggregate(zeroValue, op, op)
 
     def aggregate(self, zeroValue: U, seqOp: Merge, combOp: Merge) -> U:
-        seq, comb = map(stop_iteration_is_an_error, (seqOp, combOp))
-        values = self._values(lambda _, items: [reduce(seq, items, zeroValue)])
-        return reduce(comb, values, zeroValue)
+        values = self._values(lambda _, items: [reduce_items(seqOp, items, zeroValue)])
+        return reduce_items(combOp, values, zeroValue)  # type: ignore[no-any-return]
 
     def treeAggregate(self, zeroValue: U, seqOp: Merge, combOp: Merge, depth: int = 2) -> U:
         if depth < 1:
@@ -813,13 +768,15 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, Generic[T]):
 
     @in_engine(_typed.reduce_by_key_locally)
     def reduceByKeyLocally(self: RDD[tuple[K, V]], func: Reduce) -> dict[K, V]:
-        f = stop_iteration_is_an_error(function_of(func, "reduceByKey"))
+        f = function_of(func, "reduceByKey")
+
+        def merge_pair(out: dict[Any, Any], pair: tuple[Any, Any]) -> dict[Any, Any]:
+            k, v = pair
+            out[k] = f(out[k], v) if k in out else v
+            return out
 
         def merge(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
-            out: dict[Any, Any] = {}
-            for k, v in pairs:
-                out[k] = f(out[k], v) if k in out else v
-            return out
+            return reduce_items(merge_pair, pairs, {})  # type: ignore[no-any-return]
 
         return merge(pair for part in self._some_values(lambda _, pairs: [merge(pairs)])
                      for pair in part.items())
@@ -876,6 +833,11 @@ refuse_methods(RDD, "use toPandas, toPolars or toArrow, or PySpark itself", "toD
 
 def _iterables(pair: tuple[Any, Any]) -> tuple[Any, tuple[ResultIterable[Any], ...]]:
     return pair[0], tuple(map(ResultIterable, pair[1]))
+
+
+def _reduced(items: Iterator[Any], f: Merge) -> Iterator[Any]:
+    for first in items:
+        yield reduce_items(f, items, first)
 
 
 def _by_group(rdd: RDD, groups: int) -> RDD:
