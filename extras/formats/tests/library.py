@@ -209,11 +209,13 @@ class File:
         return pa.concat_tables(tables) if tables else schema.empty_table()
 
     def statistics(self, column):
+        return self.statistics_table(column).to_pylist()
+
+    def statistics_table(self, column):
         stream, error = ArrowStruct(), Failure()
         if self.table.statistics(self.handle, column, byref(stream), byref(error)):
             raise FormatError(error)
-        reader = pa.RecordBatchReader._import_from_c(ctypes.addressof(stream))
-        return reader.read_all().to_pylist()
+        return pa.RecordBatchReader._import_from_c(ctypes.addressof(stream)).read_all()
 
     def may_contain(self, piece, column, value):
         found, error = ctypes.c_bool(), Failure()

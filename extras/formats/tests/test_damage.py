@@ -51,7 +51,8 @@ def files():
     for codec in test_avro.CODECS:
         out = io.BytesIO()
         rows = [test_avro.row(i) for i in range(60)]
-        fastavro.writer(out, test_avro.SCHEMA, rows, codec=codec, sync_interval=2000)
+        fastavro.writer(out, test_avro.SCHEMA, rows, codec=codec, sync_interval=2000,
+                        sync_marker=bytes(range(16)))
         result.append((library.AVRO, out.getvalue()))
     for codec in test_orc.CODECS:
         table = test_orc.sample(60)
@@ -85,7 +86,7 @@ def read_all(data, kind, chance):
             file.may_contain(piece, 0, b"12345678")
             file.bloom_filter(piece, 0)
         for column in range(columns):
-            file.statistics(column)
+            file.statistics_table(column).validate(full=True)  # Python has no days after 9999
 
 
 class Damage(unittest.TestCase):
