@@ -49,7 +49,7 @@ static int plan_column_pairs(struct glint *g, struct input_list *list, const voi
             return error_set(&g->error, GLINT_E_BAD_VALUE, "choose one of them, by number or name",
                              "%s: there is no column %u, there are %u", list->files[0].path,
                              numbers[i] + 1, list->schema->count);
-    text_source_note_key_types(g, list, &pair->key, 1);
+    text_source_warn_of_key_types(g, list, &pair->key, 1);
     list->accepts_columns = true;
     if (input_list_set_needed_columns(list, numbers, count, &g->error) != 0) return g->error.code;
     *schema = (struct glint_schema){GLINT_NONE, GLINT_TEXT};

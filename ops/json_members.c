@@ -115,7 +115,7 @@ static void warn_of_path(struct glint *g, const struct input_list *list, const c
                list->files[0].path, where, pointer, path, path[0] != '\0' ? " in " : "", members);
 }
 
-void json_members_check(struct glint *g, const struct input_list *list)
+void json_members_warn_of_missing_paths(struct glint *g, const struct input_list *list)
 {
     struct head head = {.all = false};
     struct glint_slice first = {NULL, 0};

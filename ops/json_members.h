@@ -7,6 +7,6 @@
 
 /* Warns of paths of the list that the first lines of its first file do not have, with the members
  * that are there. Reads at most 64 KiB, nothing of URLs; a problem is left to tasks. Driver. */
-void json_members_check(struct glint *g, const struct input_list *list);
+void json_members_warn_of_missing_paths(struct glint *g, const struct input_list *list);
 
 #endif

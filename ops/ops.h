@@ -144,10 +144,10 @@ struct glint_rdd *file_source_create(struct glint *g, const char *paths,
 int text_source_match_columns(struct glint_rdd *rdd);
 /* The input of a source of text lines; NULL: it is none. */
 struct input_list *text_source_list(struct glint_rdd *lines);
-/* Notes, once, that files give one of these columns, which are keys, types that have no common one.
+/* Warns, once, that files give one of these columns, which are keys, types that have no common one.
  * NULL: all. The schema was read. */
-void text_source_note_key_types(struct glint *g, const struct input_list *list,
-                                const uint32_t *numbers, uint32_t count);
+void text_source_warn_of_key_types(struct glint *g, const struct input_list *list,
+                                   const uint32_t *numbers, uint32_t count);
 /* Makes splits by bytes, for textFile and similar sources. Returns 0 or the context's code. */
 int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes);
 /* Adds each split to the RDD in its wire format. Returns 0 or the context's code. */

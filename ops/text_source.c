@@ -381,8 +381,8 @@ void glint_read_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32
     mem_free(known);
 }
 
-void text_source_note_key_types(struct glint *g, const struct input_list *list,
-                                const uint32_t *numbers, uint32_t count)
+void text_source_warn_of_key_types(struct glint *g, const struct input_list *list,
+                                   const uint32_t *numbers, uint32_t count)
 {
     const struct column_schema *schema = list->schema;
     if (numbers == NULL) count = schema->count;
@@ -405,7 +405,7 @@ void glint_key_columns(struct glint_rdd *lines, const uint32_t *numbers, uint32_
     struct glint_error *error = &lines->g->error;
     assert(!lines->counted);
     if (input_list_read_schema(lines->g->config.env, list, error) != 0) return;
-    text_source_note_key_types(lines->g, list, numbers, count);
+    text_source_warn_of_key_types(lines->g, list, numbers, count);
     input_list_set_key_columns(list, numbers, count, error);
 }
 
@@ -609,7 +609,7 @@ struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct gl
         if (reason != NULL) return NULL;
     }
     if (count > 0) lines->g->csv = JSON_ROW;
-    if (count > 0) json_members_check(lines->g, list);
+    if (count > 0) json_members_warn_of_missing_paths(lines->g, list);
     return lines;
 }
 

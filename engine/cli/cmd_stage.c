@@ -100,7 +100,7 @@ static const struct cli_syntax gather_syntax = {
     .help = "Reads the results on standard input. OUTPUT replaces the job's output.",
     .arguments = "FILE [OUTPUT]"};
 
-static bool is_help(const char *word)
+static bool is_help_option(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
@@ -109,7 +109,7 @@ static int run_stage_pack(const struct cli_program *program, int argc, char **ar
 {
     char out[PATH_MAX];
     struct stage_session session = {.results = -1};
-    const bool help = argc == 1 || is_help(argv[1]);
+    const bool help = argc == 1 || is_help_option(argv[1]);
     const char *path = remove_option(&argc, argv, "-o"),
                *next = remove_option(&argc, argv, "--next");
     const char *tasks = remove_option(&argc, argv, "--stdin-lines");
@@ -136,7 +136,7 @@ static int run_stage_gather(const struct cli_program *program, int argc, char **
 {
     char out[PATH_MAX];
     struct stage_session session = {.results = STDIN_FILENO};
-    if (argc > 1 && is_help(argv[1])) return help_print_own(program, &gather_syntax);
+    if (argc > 1 && is_help_option(argv[1])) return help_print_own(program, &gather_syntax);
     if (argc < 2 || argc > 3 || argv[1][0] == '-' || argv[argc - 1][0] == '-')
         return print_usage_error("usage: glint stage gather FILE [OUTPUT] < RESULTS");
     if (argc == 3) session.output = absolute_path(argv[2], out);

@@ -146,7 +146,7 @@ int cli_run_words(const struct cli_program *program, int argc, char **argv)
 }
 
 /* Replaces a closed stream by /dev/null, opened so that its use fails, as it would without. */
-static void sanitize_stdfds(void)
+static void open_missing_standard_streams(void)
 {
     struct env *env = env_real();
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
@@ -174,7 +174,7 @@ int cli_main(const struct cli_program *program, int argc, char **argv)
     struct glint_error error = {.code = GLINT_OK};
     assert(program->jobs != NULL && program->ops != NULL && program->modules != NULL);
     print_set_program_name(program->name);
-    sanitize_stdfds();
+    open_missing_standard_streams();
     if (!is_stack_large_enough(&error)) return cli_fail(&error);
     mem_set_malloc_thresholds();
     signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe then fails with EPIPE */

@@ -426,7 +426,7 @@ static void report_job_result(struct job_command *run, const struct glint_summar
     const bool piped = run->stdout_output.path[0] != '\0';
     struct summary_report r = {run->job->name, error, summary, &run->notes};
     char hint[sizeof error->hint];
-    print_own_commands(hint, sizeof hint, error->hint);
+    format_text_with_own_commands(hint, sizeof hint, error->hint);
     memcpy(error->hint, hint, sizeof hint);
     progress_clear(&run->progress);
     if (run->notes_failed && error->code == GLINT_OK) error_no_memory(error);

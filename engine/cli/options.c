@@ -97,8 +97,8 @@ static const struct glint_job_option *cli_syntax_option(const struct cli_syntax 
     return n == 0 ? &help_row : NULL;
 }
 
-static bool option_is(const struct glint_job_option *row, const char *name, size_t size,
-                      char letter)
+static bool option_has_name_or_letter(const struct glint_job_option *row, const char *name,
+                                      size_t size, char letter)
 {
     if (name == NULL) return cli_option_letter(row) == letter;
     return strncmp(row->name, name, size) == 0 && row->name[size] == '\0';
@@ -114,8 +114,8 @@ static uint32_t find_option_number(const struct cli_syntax *s, const char *name,
     for (size_t i = 0; i < 2; i++)
         for (const struct glint_job_option *row = tables[i]; row != NULL && row->name != NULL;
              row++, n++)
-            if (option_is(row, name, size, letter)) return n;
-    return option_is(&help_row, name, size, letter) ? n : CLI_OPTIONS_MAX;
+            if (option_has_name_or_letter(row, name, size, letter)) return n;
+    return option_has_name_or_letter(&help_row, name, size, letter) ? n : CLI_OPTIONS_MAX;
 }
 
 /* Returns the other name of an option, or NULL. */
@@ -156,7 +156,7 @@ static void set_option_error_with_suggestion(struct glint_error *error, const ch
 }
 
 /* Offers the names of a table (may be NULL), except of hidden options. */
-static void offer_options(struct suggest *suggest, const struct glint_job_option *table)
+static void offer_option_names(struct suggest *suggest, const struct glint_job_option *table)
 {
     for (; table != NULL && table->name != NULL; table++)
         if (table->help != NULL) suggest_add_candidate(suggest, table->name);
@@ -168,8 +168,8 @@ static bool set_unknown_option_error(const struct cli_syntax *s, const char *opt
 {
     struct suggest suggest;
     suggest_init(&suggest, option + strspn(option, "-"));
-    offer_options(&suggest, s->own);
-    offer_options(&suggest, s->common);
+    offer_option_names(&suggest, s->own);
+    offer_option_names(&suggest, s->common);
     suggest_add_candidate(&suggest, help_row.name);
     set_option_error_with_suggestion(error, s->command, option, suggest.name);
     return false;
@@ -412,7 +412,7 @@ static void print_wrapped_text(const char *original, int column, int indent)
 {
     char own[TEXT_BYTES_MAX];
     const char *text = own;
-    print_own_commands(own, sizeof own, original);
+    format_text_with_own_commands(own, sizeof own, original);
     while (*text != '\0') {
         int length = (int)strcspn(text, "\n"), room = COLUMNS - column;
         if (length > room) {
@@ -470,7 +470,7 @@ static void print_option(const struct glint_job_option *row, const char *alias)
 static void print_man_text(const char *text)
 {
     char own[TEXT_BYTES_MAX];
-    print_own_commands(own, sizeof own, text);
+    format_text_with_own_commands(own, sizeof own, text);
     for (const char *line = own; *line != '\0';) {
         size_t size = strcspn(line, "\n");
         if (size == 0) printf(".PP");
@@ -741,9 +741,9 @@ static void report_unknown_job_option(const struct cli_program *program, const c
     text_format(option, sizeof option, "--%.*s", (int)size, name);
     struct suggest suggest;
     suggest_init(&suggest, option + 2);
-    offer_options(&suggest, settings_option_table());
+    offer_option_names(&suggest, settings_option_table());
     for (uint32_t i = 0; program->jobs[i] != NULL; i++)
-        offer_options(&suggest, program->jobs[i]->options);
+        offer_option_names(&suggest, program->jobs[i]->options);
     set_option_error_with_suggestion(error, command, option, suggest.name);
 }
 

@@ -55,7 +55,7 @@ static const char *stage_heading_line(const struct plan_stage *stage, uint32_t n
     return n < 2 ? text : n == 2 ? stage->action : NULL;
 }
 
-static void measure_stage(const struct drawing *d, uint32_t at)
+static void measure_stage_box(const struct drawing *d, uint32_t at)
 {
     const struct plan_stage *stage = &d->graph->stages[at];
     struct box *box = &d->boxes[at];
@@ -72,11 +72,11 @@ static void measure_stage(const struct drawing *d, uint32_t at)
     box->height = box->head + stage->step_count * (STEP + STEP_GAP) - STEP_GAP + 2 * PAD;
 }
 
-static void layout_stages(struct drawing *d)
+static void place_stage_boxes(struct drawing *d)
 {
     const struct plan_graph *graph = d->graph;
     uint32_t columns = graph->count > 0 ? 1 : 0;
-    for (uint32_t i = 0; i < graph->count; i++) measure_stage(d, i);
+    for (uint32_t i = 0; i < graph->count; i++) measure_stage_box(d, i);
     for (uint32_t i = 0; i < graph->edge_count; i++) {
         const struct plan_edge *e = &graph->edges[i];
         const uint32_t after = d->boxes[e->from].column + 1; /* final: edges are by `to` */
@@ -196,7 +196,7 @@ bool plan_graph_print_svg(FILE *out, const struct plan_graph *graph, const char 
     struct drawing d = {.graph = graph,
                         .boxes = mem_zalloc(sizeof *d.boxes * ((uint64_t)graph->count + 1))};
     if (d.boxes == NULL) return false;
-    layout_stages(&d);
+    place_stage_boxes(&d);
     print_svg_drawing(out, &d, title);
     mem_free(d.boxes);
     return true;

@@ -69,7 +69,7 @@ static bool is_command_hint(const char *text)
     return false;
 }
 
-void print_own_commands(char *out, size_t capacity, const char *text)
+void format_text_with_own_commands(char *out, size_t capacity, const char *text)
 {
     size_t size = 0;
     assert(capacity > 0);
@@ -104,7 +104,7 @@ void print_error(FILE *out, const struct glint_error *error, bool color)
     print_error_part(out, "cause", error->cause);
     print_error_part(out, "effect", error->effect);
     char hint[2 * sizeof error->hint];
-    print_own_commands(hint, sizeof hint, error->hint);
+    format_text_with_own_commands(hint, sizeof hint, error->hint);
     print_error_part(out, "hint", hint);
 }
 

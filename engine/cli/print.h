@@ -30,7 +30,7 @@ void print_text_for(FILE *out, enum print_format format, const char *text, const
 void print_set_program_name(const char *name);
 /* Copies `text` with the program's own name in the commands that every program has: "glint submit"
  * becomes "wordcount submit". Cuts it if it does not fit. */
-void print_own_commands(char *out, size_t capacity, const char *text);
+void format_text_with_own_commands(char *out, size_t capacity, const char *text);
 
 struct json;
 /* Prints a complete object and a newline, and ends with json_fini. Returns false if the writer has

@@ -32,8 +32,8 @@ bool settings_read_address(const struct cli_line *line, const char *option, stru
     return false;
 }
 
-static int read_job_keys(struct settings *out, const struct cli_line *line,
-                         struct glint_error *error)
+static int read_job_settings(struct settings *out, const struct cli_line *line,
+                             struct glint_error *error)
 {
     for (uint32_t i = 0; i < JOB_KEYS; i++) {
         const struct config_key *key = &job_keys[i];
@@ -120,7 +120,7 @@ static int read_cluster_settings(struct settings *out, const struct cli_line *li
 bool settings_read(struct settings *out, const struct cli_line *line, struct glint_error *error)
 {
     *out = (struct settings){.config = {.bad_rows_max = -1}};
-    if (read_job_keys(out, line, error) != 0 || !check_option_conflicts(out, line, error))
+    if (read_job_settings(out, line, error) != 0 || !check_option_conflicts(out, line, error))
         return false;
     out->verbose = out->verbose && !out->quiet;
     return read_cluster_settings(out, line, error) == 0;

@@ -237,7 +237,7 @@ static struct glint_slice served_broadcast_bytes(const struct served_broadcast *
     return (struct glint_slice){v->data, v->size};
 }
 
-static uint64_t block_checksum(struct served_broadcast *v, uint32_t block)
+static uint64_t get_broadcast_block_checksum(struct served_broadcast *v, uint32_t block)
 {
     struct sent_block *b = &v->blocks[block];
     if (!b->has_checksum)
@@ -248,7 +248,7 @@ static uint64_t block_checksum(struct served_broadcast *v, uint32_t block)
 
 /* The block as it is sent: compressed, or uncompressed if that is not smaller or there is no
  * memory. The result is borrowed until broadcast_server_fini. */
-static struct glint_slice get_encoded_block(struct served_broadcast *v, uint32_t block)
+static struct glint_slice get_encoded_broadcast_block(struct served_broadcast *v, uint32_t block)
 {
     struct sent_block *b = &v->blocks[block];
     struct glint_error ignored = {.code = GLINT_OK};
@@ -260,12 +260,12 @@ static struct glint_slice get_encoded_block(struct served_broadcast *v, uint32_t
     return buffer_slice(&b->packed);
 }
 
-static void find_block_to_serve(void *arg, const struct get_request *g, struct fetch_found *out,
-                                struct glint_error *why)
+static void find_broadcast_block_to_serve(void *arg, const struct get_request *g,
+                                          struct fetch_found *out, struct glint_error *why)
 {
     struct served_broadcast *v = find_served_broadcast(arg, g->id);
     if (v != NULL && g->block < broadcast_block_count(v->size)) {
-        out->bytes = get_encoded_block(v, g->block);
+        out->bytes = get_encoded_broadcast_block(v, g->block);
         out->ref = v;
         v->sending++;
     } else {
@@ -274,7 +274,7 @@ static void find_block_to_serve(void *arg, const struct get_request *g, struct f
     }
 }
 
-static void release_served_block(void *arg, void *ref)
+static void release_served_broadcast_block(void *arg, void *ref)
 {
     struct served_broadcast *v = ref;
     assert(v->sending > 0);
@@ -284,34 +284,36 @@ static void release_served_block(void *arg, void *ref)
 /* The source of GET_BROADCAST_BLOCK, for fetch_server_create. */
 static struct fetch_source broadcast_server_source(struct cluster_transport *r)
 {
-    return (struct fetch_source){.find = find_block_to_serve,
-                                 .release = release_served_block,
+    return (struct fetch_source){.find = find_broadcast_block_to_serve,
+                                 .release = release_served_broadcast_block,
                                  .arg = r,
                                  .bytes_sent = &r->broadcast_bytes};
 }
 
 /* ---- Block assignments */
 
-static void send_block_assignment(struct executor_conn *l, struct served_broadcast *v,
-                                  struct block_assignment *assignment)
+static void send_broadcast_block_assignment(struct executor_conn *l, struct served_broadcast *v,
+                                            struct block_assignment *assignment)
 {
     assert(assignment->count <= BLOCK_REQUEST_MAX);
     assignment->id = v->id;
     /* Being lost: broadcast_server_on_executor_lost takes the assignment back. */
     if (l->data == NULL || l->state != EXECUTOR_CONN_JOINED) return;
     for (uint32_t i = 0; i < assignment->count; i++)
-        assignment->blocks[i].checksum = block_checksum(v, assignment->blocks[i].block);
+        assignment->blocks[i].checksum =
+            get_broadcast_block_checksum(v, assignment->blocks[i].block);
     conn_send_payload(l->data, FRAME_BLOCK_ASSIGN, 0, &block_assignment_format, assignment);
 }
 
 /* After an event that may have freed blocks: sends BLOCK_ASSIGN to executors that wait. */
-static void assign_blocks_to_waiting(struct cluster_transport *r, struct served_broadcast *v)
+static void assign_broadcast_blocks_to_waiting(struct cluster_transport *r,
+                                               struct served_broadcast *v)
 {
     uint32_t number = 0;
     struct block_assignment assignment = {.id = 0};
     while (tracker_next_assignment(v->tracker, &number, &assignment)) {
         struct executor_conn *l = registration_find_executor(r, number);
-        if (l != NULL) send_block_assignment(l, v, &assignment);
+        if (l != NULL) send_broadcast_block_assignment(l, v, &assignment);
     }
 }
 
@@ -337,8 +339,8 @@ int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slic
         return error_set(error, GLINT_E_PROTOCOL, NULL, "BLOCK_REQUEST for an unknown broadcast");
     if (!tracker_on_block_request(v->tracker, l->number, &request, &assignment))
         return error_no_memory(error);
-    send_block_assignment(l, v, &assignment);
-    assign_blocks_to_waiting(l->r, v);
+    send_broadcast_block_assignment(l, v, &assignment);
+    assign_broadcast_blocks_to_waiting(l->r, v);
     return 0;
 }
 
@@ -350,7 +352,7 @@ void broadcast_server_on_executor_lost(struct cluster_transport *r, uint32_t num
     pthread_mutex_unlock(&r->lock);
     for (struct served_broadcast *v = first; v != NULL; v = v->next) {
         tracker_on_executor_lost(v->tracker, number);
-        assign_blocks_to_waiting(r, v);
+        assign_broadcast_blocks_to_waiting(r, v);
     }
 }
 

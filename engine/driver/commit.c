@@ -51,7 +51,7 @@ struct output_directory {
 typedef int output_entry(void *arg, const char *name);
 
 /* part-00007, part-00007.gz, part-00007.zst: as ops/save.c names them. */
-static bool is_job_file(const struct output_directory *c, const char *name)
+static bool is_output_file_of_job(const struct output_directory *c, const char *name)
 {
     const char *job, *suffix;
     if (strcmp(name, COMMIT_SUCCESS) == 0) return c->depth == 0;
@@ -59,7 +59,7 @@ static bool is_job_file(const struct output_directory *c, const char *name)
            commit_name_is_part(name, NULL);
 }
 
-static bool is_job_directory(const struct output_directory *c, const char *name)
+static bool is_output_directory_of_job(const struct output_directory *c, const char *name)
 {
     return c->depth < COMMIT_PARTITION_LEVELS && name[0] != '=' && strchr(name, '=') != NULL;
 }
@@ -93,7 +93,8 @@ static int check_replaced_entry(void *arg, const char *name)
 {
     struct output_directory *c = arg;
     struct env_stat stat = {.kind = ENV_OTHER};
-    const bool file = is_job_file(c, name), directory = !file && is_job_directory(c, name);
+    const bool file = is_output_file_of_job(c, name),
+               directory = !file && is_output_directory_of_job(c, name);
     int r = file || directory ? c->env->stat_name(c->env, c->dir, name, &stat) : 0;
     if (r != 0) return r;
     if (directory && stat.kind == ENV_DIRECTORY)
@@ -137,9 +138,9 @@ static int remove_replaced_entry(void *arg, const char *name)
     struct output_directory *c = arg;
     struct env_stat stat = {.kind = ENV_OTHER};
     int r = -ENOTEMPTY;
-    if (is_job_file(c, name)) {
+    if (is_output_file_of_job(c, name)) {
         r = c->env->remove(c->env, c->dir, name, false);
-    } else if (is_job_directory(c, name)) {
+    } else if (is_output_directory_of_job(c, name)) {
         r = c->env->stat_name(c->env, c->dir, name, &stat);
         if (r == 0) r = stat.kind == ENV_DIRECTORY ? 0 : -ENOTEMPTY;
         if (r == 0) r = visit_nested_output_directory(c, name, remove_replaced_entry);

@@ -30,7 +30,7 @@ static void send_registration(struct executor_process *c)
 
 /* broadcast_client_create's request_blocks. The first broadcast may be announced before the data
  * connection is open. */
-static bool send_block_request(void *arg, const struct block_request *t)
+static bool send_broadcast_block_request(void *arg, const struct block_request *t)
 {
     struct executor_process *c = arg;
     if (c->phase == PROCESS_WAITING && c->data != NULL && !conn_is_open(c->data)) return true;
@@ -62,7 +62,7 @@ static int create_job_services(struct executor_process *c, const struct task_opt
     if (c->peers == NULL) return error->code;
     c->fetcher = peers_as_fetcher(c->peers);
     c->broadcasts = broadcast_client_create(c->env, &c->fetcher, c->config.cluster->fetch_ms,
-                                            send_block_request, c);
+                                            send_broadcast_block_request, c);
     c->cancel = message_create(MSG_CANCEL);
     if (c->broadcasts == NULL || c->cancel == NULL) return error_no_memory(error);
     /* CANCEL with an id other than 0 cancels; 0 allows tasks again. */
@@ -181,8 +181,8 @@ static int handle_control_frame(struct executor_process *c, const struct frame *
     }
 }
 
-static int on_block_assign_frame(struct executor_process *c, struct glint_slice payload,
-                                 struct glint_error *error)
+static int on_broadcast_block_assign_frame(struct executor_process *c, struct glint_slice payload,
+                                           struct glint_error *error)
 {
     struct block_assignment assignment;
     int r = block_assignment_decode(payload, &assignment, error);
@@ -197,7 +197,8 @@ static int handle_data_frame(struct executor_process *c, const struct frame *f,
         return fetch_server_on_get(c->fetch_server, c->data, f, payload, error);
     if (ready && f->type == FRAME_FETCH_ERROR)
         return fetch_client_on_frame(peers_driver_client(c->peers), c->data, f, payload, error);
-    if (ready && f->type == FRAME_BLOCK_ASSIGN) return on_block_assign_frame(c, payload, error);
+    if (ready && f->type == FRAME_BLOCK_ASSIGN)
+        return on_broadcast_block_assign_frame(c, payload, error);
     return error_set(error, GLINT_E_PROTOCOL, NULL,
                      "unexpected %s frame on the driver's data connection",
                      frame_type_name(f->type));

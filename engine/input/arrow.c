@@ -11,7 +11,7 @@
 
 /* ---- Schemas */
 
-static bool parse_type_number(const char **at, int32_t min, int32_t max, int32_t *out)
+static bool parse_arrow_format_number(const char **at, int32_t min, int32_t max, int32_t *out)
 {
     char *end;
     if ((**at < '0' || **at > '9') && **at != '-') return false;
@@ -22,7 +22,7 @@ static bool parse_type_number(const char **at, int32_t min, int32_t max, int32_t
     return true;
 }
 
-static bool parse_time_unit(char letter, enum arrow_unit *out)
+static bool parse_arrow_time_unit(char letter, enum arrow_unit *out)
 {
     static const char letters[] = "smun";
     const char *found = letter != '\0' ? strchr(letters, letter) : NULL;
@@ -31,7 +31,7 @@ static bool parse_time_unit(char letter, enum arrow_unit *out)
 }
 
 /* The formats without parameters. */
-static bool parse_format_without_parameters(const char *format, struct arrow_field *out)
+static bool parse_plain_arrow_format(const char *format, struct arrow_field *out)
 {
     static const struct {
         const char *format;
@@ -54,10 +54,10 @@ static bool parse_format_without_parameters(const char *format, struct arrow_fie
 }
 
 /* ttm, tsu:zone, tDn */
-static bool parse_time_type(const char *format, struct arrow_field *out)
+static bool parse_arrow_time_format(const char *format, struct arrow_field *out)
 {
     const char kind = format[1], unit = kind != '\0' ? format[2] : '\0';
-    if (!parse_time_unit(unit, &out->unit)) return false;
+    if (!parse_arrow_time_unit(unit, &out->unit)) return false;
     if (kind == 's' && format[3] == ':') {
         out->type = ARROW_TIMESTAMP;
         out->zoned = format[4] != '\0';
@@ -71,28 +71,29 @@ static bool parse_time_type(const char *format, struct arrow_field *out)
 }
 
 /* d:precision,scale or d:precision,scale,bits */
-static bool parse_decimal_format(const char *format, struct arrow_field *out)
+static bool parse_arrow_decimal_format(const char *format, struct arrow_field *out)
 {
     const char *at = format + 2;
     int32_t precision, bits = 128;
-    if (format[1] != ':' || !parse_type_number(&at, 1, 76, &precision) || *at++ != ',' ||
-        !parse_type_number(&at, -76, 76, &out->scale))
+    if (format[1] != ':' || !parse_arrow_format_number(&at, 1, 76, &precision) || *at++ != ',' ||
+        !parse_arrow_format_number(&at, -76, 76, &out->scale))
         return false;
-    if (*at == ',' && (at++, !parse_type_number(&at, 32, 256, &bits))) return false;
+    if (*at == ',' && (at++, !parse_arrow_format_number(&at, 32, 256, &bits))) return false;
     out->type = ARROW_DECIMAL;
     out->width = (uint32_t)bits / 8;
     return *at == '\0' && (bits == 32 || bits == 64 || bits == 128 || bits == 256);
 }
 
-static bool parse_format(const char *format, struct arrow_field *out)
+static bool parse_arrow_format(const char *format, struct arrow_field *out)
 {
     int32_t width;
-    if (parse_format_without_parameters(format, out)) return true;
-    if (format[0] == 't') return parse_time_type(format, out);
-    if (format[0] == 'd') return parse_decimal_format(format, out);
+    if (parse_plain_arrow_format(format, out)) return true;
+    if (format[0] == 't') return parse_arrow_time_format(format, out);
+    if (format[0] == 'd') return parse_arrow_decimal_format(format, out);
     const bool list = strncmp(format, "+w:", 3) == 0;
     const char *at = format + 2 + list;
-    if ((!list && strncmp(format, "w:", 2) != 0) || !parse_type_number(&at, 0, INT32_MAX, &width))
+    if ((!list && strncmp(format, "w:", 2) != 0) ||
+        !parse_arrow_format_number(&at, 0, INT32_MAX, &width))
         return false;
     out->type = list ? ARROW_FIXED_LIST : ARROW_FIXED_BINARY;
     out->width = (uint32_t)width;
@@ -100,7 +101,7 @@ static bool parse_format(const char *format, struct arrow_field *out)
 }
 
 /* The number of children that the type has; -1: any. */
-static int64_t child_count_of_type(enum arrow_type type)
+static int64_t arrow_child_count(enum arrow_type type)
 {
     switch (type) {
     case ARROW_STRUCT: return -1;
@@ -113,20 +114,20 @@ static int64_t child_count_of_type(enum arrow_type type)
     }
 }
 
-static bool is_index_type(enum arrow_type type)
+static bool is_dictionary_index_type(enum arrow_type type)
 {
     return type >= ARROW_I8 && type <= ARROW_U64;
 }
 
 #define OUT_OF_MEMORY "out of memory"
 
-static const char *read_schema_field(const struct ArrowSchema *s, struct arena *arena,
-                                     unsigned depth, struct arrow_field *out);
+static const char *read_arrow_schema_field(const struct ArrowSchema *s, struct arena *arena,
+                                           unsigned depth, struct arrow_field *out);
 
-static const char *read_child_fields(const struct ArrowSchema *s, struct arena *arena,
-                                     unsigned depth, struct arrow_field *out)
+static const char *read_arrow_child_fields(const struct ArrowSchema *s, struct arena *arena,
+                                           unsigned depth, struct arrow_field *out)
 {
-    const int64_t want = child_count_of_type(out->type);
+    const int64_t want = arrow_child_count(out->type);
     if (s->n_children < 0 || s->n_children > ARROW_FIELDS_MAX ||
         (want >= 0 && s->n_children != want))
         return "a type has another number of parts than it must have";
@@ -136,9 +137,10 @@ static const char *read_child_fields(const struct ArrowSchema *s, struct arena *
     out->children = children;
     out->child_count = (uint32_t)s->n_children;
     for (uint32_t i = 0; i < out->child_count; i++) {
-        const char *problem = s->children[i] == NULL ? "a part of a type is missing"
-                                                     : read_schema_field(s->children[i], arena,
-                                                                         depth + 1, &children[i]);
+        const char *problem =
+            s->children[i] == NULL
+                ? "a part of a type is missing"
+                : read_arrow_schema_field(s->children[i], arena, depth + 1, &children[i]);
         if (problem != NULL) return problem;
     }
     if (out->type == ARROW_MAP &&
@@ -153,7 +155,8 @@ static const char *read_child_fields(const struct ArrowSchema *s, struct arena *
 }
 
 /* Returns NULL when out of memory. */
-static const char *format_unreadable_type(const char *format, const char *name, struct arena *arena)
+static const char *format_unreadable_arrow_type(const char *format, const char *name,
+                                                struct arena *arena)
 {
     const char *what = strncmp(format, "+u", 2) == 0   ? "values of several types, a union"
                        : strncmp(format, "ti", 2) == 0 ? "intervals"
@@ -163,8 +166,8 @@ static const char *format_unreadable_type(const char *format, const char *name, 
                         format);
 }
 
-static const char *read_schema_field(const struct ArrowSchema *s, struct arena *arena,
-                                     unsigned depth, struct arrow_field *out)
+static const char *read_arrow_schema_field(const struct ArrowSchema *s, struct arena *arena,
+                                           unsigned depth, struct arrow_field *out)
 {
     if (s->format == NULL) return "a type has no format";
     *out = (struct arrow_field){
@@ -174,30 +177,30 @@ static const char *read_schema_field(const struct ArrowSchema *s, struct arena *
                                           : s->format)};
     if (out->name == NULL || out->format == NULL) return OUT_OF_MEMORY;
     if (depth > ARROW_DEPTH_MAX) return "types are nested too deeply";
-    if (!parse_format(s->format, out)) {
-        const char *problem = format_unreadable_type(s->format, out->name, arena);
+    if (!parse_arrow_format(s->format, out)) {
+        const char *problem = format_unreadable_arrow_type(s->format, out->name, arena);
         return problem != NULL ? problem : OUT_OF_MEMORY;
     }
-    const char *problem = read_child_fields(s, arena, depth, out);
+    const char *problem = read_arrow_child_fields(s, arena, depth, out);
     if (problem != NULL || s->dictionary == NULL) return problem;
-    if (!is_index_type(out->type)) return "the indexes of a dictionary are no integers";
+    if (!is_dictionary_index_type(out->type)) return "the indexes of a dictionary are no integers";
     struct arrow_field *values = arena_alloc(arena, sizeof *values);
     if (values == NULL) return OUT_OF_MEMORY;
     out->dictionary = values;
-    return read_schema_field(s->dictionary, arena, depth + 1, values);
+    return read_arrow_schema_field(s->dictionary, arena, depth + 1, values);
 }
 
 const char *arrow_field_read(const struct ArrowSchema *schema, struct arena *arena,
                              struct arrow_field *out)
 {
-    return read_schema_field(schema, arena, 0, out);
+    return read_arrow_schema_field(schema, arena, 0, out);
 }
 
-static const char *read_column_field(const struct ArrowSchema *s, struct arena *arena,
-                                     struct arrow_field *out)
+static const char *read_arrow_column_field(const struct ArrowSchema *s, struct arena *arena,
+                                           struct arrow_field *out)
 {
     const char *problem =
-        s == NULL ? "a part of a type is missing" : read_schema_field(s, arena, 1, out);
+        s == NULL ? "a part of a type is missing" : read_arrow_schema_field(s, arena, 1, out);
     if (problem == NULL || strcmp(problem, OUT_OF_MEMORY) == 0) return problem;
     const char *name = arena_strdup(arena, s != NULL && s->name != NULL ? s->name : "");
     *out =
@@ -220,7 +223,7 @@ const char *arrow_table_read(const struct ArrowSchema *schema, struct arena *are
                                 .children = children,
                                 .child_count = (uint32_t)n};
     for (uint32_t i = 0; i < out->child_count; i++) {
-        const char *problem = read_column_field(schema->children[i], arena, &children[i]);
+        const char *problem = read_arrow_column_field(schema->children[i], arena, &children[i]);
         if (problem != NULL) return problem;
     }
     return NULL;
@@ -294,8 +297,8 @@ const struct arrow_field *arrow_value_field(const struct arrow_field *f)
 }
 
 /* Checks that the offsets rise, from 0 on. `*out_end` is the last one. */
-static const char *check_offsets(const struct arrow_field *f, const struct ArrowArray *a,
-                                 int64_t *out_end)
+static const char *check_arrow_offsets(const struct arrow_field *f, const struct ArrowArray *a,
+                                       int64_t *out_end)
 {
     const void *offsets = a->buffers[1];
     *out_end = 0;
@@ -313,7 +316,7 @@ static const char *check_offsets(const struct arrow_field *f, const struct Arrow
 }
 
 /* The last buffer has the sizes of those of long values. */
-static const char *check_views(const struct ArrowArray *a)
+static const char *check_arrow_views(const struct ArrowArray *a)
 {
     assert(a->n_buffers >= 3);
     const int64_t count = a->n_buffers - 3;
@@ -333,7 +336,7 @@ static const char *check_views(const struct ArrowArray *a)
     return NULL;
 }
 
-static int64_t load_integer(enum arrow_type type, const void *data, int64_t i)
+static int64_t load_arrow_integer(enum arrow_type type, const void *data, int64_t i)
 {
     switch (type) {
     case ARROW_I8: return ((const int8_t *)data)[i];
@@ -346,7 +349,7 @@ static int64_t load_integer(enum arrow_type type, const void *data, int64_t i)
     }
 }
 
-static bool is_row_valid(const struct ArrowArray *a, int64_t row)
+static bool is_arrow_row_not_null(const struct ArrowArray *a, int64_t row)
 {
     assert(row >= 0 && row < a->length);
     const uint8_t *bits = a->n_buffers > 0 ? a->buffers[0] : NULL;
@@ -354,23 +357,23 @@ static bool is_row_valid(const struct ArrowArray *a, int64_t row)
     return bits == NULL || (bits[at / 8] >> at % 8 & 1) != 0;
 }
 
-static const char *check_dictionary(const struct arrow_field *f, const struct ArrowArray *a)
+static const char *check_arrow_dictionary(const struct arrow_field *f, const struct ArrowArray *a)
 {
-    assert(f->dictionary != NULL && is_index_type(f->type));
+    assert(f->dictionary != NULL && is_dictionary_index_type(f->type));
     if (a->dictionary == NULL) return "an array has no dictionary";
     const char *problem = arrow_array_check(f->dictionary, a->dictionary);
     if (problem != NULL) return problem;
     const int64_t size = a->dictionary->length;
     for (int64_t i = 0; i < a->length; i++) {
-        const int64_t index = load_integer(f->type, a->buffers[1], a->offset + i);
-        if ((index < 0 || index >= size) && is_row_valid(a, i))
+        const int64_t index = load_arrow_integer(f->type, a->buffers[1], a->offset + i);
+        if ((index < 0 || index >= size) && is_arrow_row_not_null(a, i))
             return "an index is outside of its dictionary";
     }
     return NULL;
 }
 
 /* Ends of runs rise, and cover the rows. */
-static const char *check_runs(const struct arrow_field *f, const struct ArrowArray *a)
+static const char *check_arrow_runs(const struct arrow_field *f, const struct ArrowArray *a)
 {
     assert(f->type == ARROW_RUN_END && a->n_children == 2);
     const struct ArrowArray *ends = a->children[0], *values = a->children[1];
@@ -379,7 +382,8 @@ static const char *check_runs(const struct arrow_field *f, const struct ArrowArr
     if (ends->length > values->length) return "runs have fewer values than ends";
     int64_t before = 0;
     for (int64_t i = 0; i < ends->length; i++) {
-        const int64_t end = load_integer(f->children[0].type, ends->buffers[1], ends->offset + i);
+        const int64_t end =
+            load_arrow_integer(f->children[0].type, ends->buffers[1], ends->offset + i);
         if (end <= before) return "ends of runs do not rise";
         before = end;
     }
@@ -387,10 +391,10 @@ static const char *check_runs(const struct arrow_field *f, const struct ArrowArr
 }
 
 /* How many values a child must have. */
-static const char *check_child_lengths(const struct arrow_field *f, const struct ArrowArray *a,
-                                       int64_t end)
+static const char *check_arrow_child_lengths(const struct arrow_field *f,
+                                             const struct ArrowArray *a, int64_t end)
 {
-    if (f->type == ARROW_RUN_END) return check_runs(f, a);
+    if (f->type == ARROW_RUN_END) return check_arrow_runs(f, a);
     int64_t least = end;
     if (f->type == ARROW_STRUCT) least = a->offset + a->length;
     if (f->type == ARROW_FIXED_LIST &&
@@ -401,7 +405,7 @@ static const char *check_child_lengths(const struct arrow_field *f, const struct
     return NULL;
 }
 
-static const char *check_children(const struct arrow_field *f, const struct ArrowArray *a)
+static const char *check_arrow_children(const struct arrow_field *f, const struct ArrowArray *a)
 {
     if (a->n_children != f->child_count)
         return "an array has another number of parts than its type";
@@ -427,24 +431,25 @@ const char *arrow_array_check(const struct arrow_field *f, const struct ArrowArr
     if (a->n_buffers > 0 && a->buffers == NULL) return "an array has no buffers";
     const char *problem = NULL;
     if (views)
-        problem = check_views(a);
+        problem = check_arrow_views(a);
     else if (arrow_has_offsets(f->type))
-        problem = check_offsets(f, a, &end);
+        problem = check_arrow_offsets(f, a, &end);
     else if (a->length > 0 && arrow_buffer_count(f->type) == 2 && a->buffers[1] == NULL)
         problem = "an array has no values";
     if (problem == NULL && end > 0 && arrow_buffer_count(f->type) == 3 && !views &&
         a->buffers[2] == NULL)
         problem = "an array has no values";
-    if (problem == NULL) problem = check_children(f, a);
-    if (problem == NULL && f->child_count > 0) problem = check_child_lengths(f, a, end);
-    if (problem == NULL && f->dictionary != NULL) problem = check_dictionary(f, a);
+    if (problem == NULL) problem = check_arrow_children(f, a);
+    if (problem == NULL && f->child_count > 0) problem = check_arrow_child_lengths(f, a, end);
+    if (problem == NULL && f->dictionary != NULL) problem = check_arrow_dictionary(f, a);
     return problem;
 }
 
 /* ---- Values */
 
 /* The run that the row belongs to. */
-static int64_t find_run_of_row(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
+static int64_t find_arrow_run_of_row(const struct arrow_field *f, const struct ArrowArray *a,
+                                     int64_t row)
 {
     assert(f->type == ARROW_RUN_END && row >= 0 && row < a->length);
     const struct ArrowArray *ends = a->children[0];
@@ -452,7 +457,7 @@ static int64_t find_run_of_row(const struct arrow_field *f, const struct ArrowAr
     while (low < high) {
         const int64_t middle = low + (high - low) / 2;
         const int64_t end =
-            load_integer(f->children[0].type, ends->buffers[1], ends->offset + middle);
+            load_arrow_integer(f->children[0].type, ends->buffers[1], ends->offset + middle);
         if (end > a->offset + row)
             high = middle;
         else
@@ -466,11 +471,11 @@ bool arrow_is_null(const struct arrow_field *f, const struct ArrowArray *a, int6
     assert(row >= 0 && row < a->length);
     if (f->type == ARROW_NULL) return true;
     if (f->type == ARROW_RUN_END)
-        return arrow_is_null(&f->children[1], a->children[1], find_run_of_row(f, a, row));
-    if (!is_row_valid(a, row)) return true;
+        return arrow_is_null(&f->children[1], a->children[1], find_arrow_run_of_row(f, a, row));
+    if (!is_arrow_row_not_null(a, row)) return true;
     if (f->dictionary == NULL) return false;
     return arrow_is_null(f->dictionary, a->dictionary,
-                         load_integer(f->type, a->buffers[1], a->offset + row));
+                         load_arrow_integer(f->type, a->buffers[1], a->offset + row));
 }
 
 /* Follows indexes of dictionaries, and runs, to the value of a row. */
@@ -480,8 +485,8 @@ static void resolve_dictionaries_and_runs(const struct arrow_field **f, const st
     assert(*row >= 0 && *row < (*a)->length);
     while ((*f)->dictionary != NULL || (*f)->type == ARROW_RUN_END) {
         const bool indexed = (*f)->dictionary != NULL;
-        *row = indexed ? load_integer((*f)->type, (*a)->buffers[1], (*a)->offset + *row)
-                       : find_run_of_row(*f, *a, *row);
+        *row = indexed ? load_arrow_integer((*f)->type, (*a)->buffers[1], (*a)->offset + *row)
+                       : find_arrow_run_of_row(*f, *a, *row);
         *a = indexed ? (*a)->dictionary : (*a)->children[1];
         *f = indexed ? (*f)->dictionary : &(*f)->children[1];
     }
@@ -524,7 +529,7 @@ int64_t arrow_i64(const struct arrow_field *f, const struct ArrowArray *a, int64
 {
     assert(arrow_is_i64(f));
     resolve_dictionaries_and_runs(&f, &a, &row);
-    return load_integer(f->type, a->buffers[1], a->offset + row);
+    return load_arrow_integer(f->type, a->buffers[1], a->offset + row);
 }
 
 bool arrow_is_f64(const struct arrow_field *f)
@@ -542,7 +547,7 @@ uint64_t arrow_cut_zero_sign(const struct arrow_field *field, uint8_t *text, uin
     return size - 1;
 }
 
-static double half_to_double(uint16_t half)
+static double double_of_half(uint16_t half)
 {
     const int exponent = half >> 10 & 31, fraction = half & 1023;
     double value = exponent == 31  ? (fraction == 0 ? (double)INFINITY : (double)NAN)
@@ -558,7 +563,7 @@ double arrow_f64(const struct arrow_field *f, const struct ArrowArray *a, int64_
     const int64_t at = a->offset + row;
     if (f->type == ARROW_F64) return ((const double *)a->buffers[1])[at];
     if (f->type == ARROW_F32) return (double)((const float *)a->buffers[1])[at];
-    return half_to_double(((const uint16_t *)a->buffers[1])[at]);
+    return double_of_half(((const uint16_t *)a->buffers[1])[at]);
 }
 
 /* ---- Text */
@@ -637,7 +642,7 @@ static size_t format_arrow_date(char *text, int64_t days)
     return n + 6;
 }
 
-static int64_t units_per_second(enum arrow_unit unit)
+static int64_t arrow_units_per_second(enum arrow_unit unit)
 {
     int64_t units = 1;
     for (int i = 0; i < (int)unit; i++) units *= 10;
@@ -648,7 +653,7 @@ static int64_t units_per_second(enum arrow_unit unit)
 static size_t format_arrow_time(char *text, int64_t units, enum arrow_unit unit)
 {
     assert(units >= 0);
-    const int64_t per_second = units_per_second(unit), seconds = units / per_second;
+    const int64_t per_second = arrow_units_per_second(unit), seconds = units / per_second;
     int64_t fraction = units % per_second;
     int digits = (int)unit;
     assert(seconds < 100 * 3600);
@@ -665,7 +670,7 @@ static size_t format_arrow_time(char *text, int64_t units, enum arrow_unit unit)
 
 static size_t format_arrow_timestamp(char *text, int64_t units, enum arrow_unit unit, bool zoned)
 {
-    const int64_t per_day = units_per_second(unit) * 86400;
+    const int64_t per_day = arrow_units_per_second(unit) * 86400;
     int64_t days = units / per_day, rest = units % per_day;
     if (rest < 0) {
         rest += per_day;
@@ -680,7 +685,7 @@ static size_t format_arrow_timestamp(char *text, int64_t units, enum arrow_unit 
 
 static size_t format_arrow_duration_or_time(char *text, const struct arrow_field *f, int64_t value)
 {
-    const bool in_day = value >= 0 && value < units_per_second(f->unit) * 86400;
+    const bool in_day = value >= 0 && value < arrow_units_per_second(f->unit) * 86400;
     if (f->type == ARROW_DURATION || !in_day) return text_format_i64(text, value);
     return format_arrow_time(text, value, f->unit);
 }
@@ -718,23 +723,23 @@ size_t arrow_format_number(const struct arrow_field *f, const struct ArrowArray 
     case ARROW_TIME32: return format_arrow_duration_or_time(text, f, ((const int32_t *)data)[at]);
     case ARROW_TIME64:
     case ARROW_DURATION: return format_arrow_duration_or_time(text, f, ((const int64_t *)data)[at]);
-    default: return text_format_i64(text, load_integer(f->type, data, at));
+    default: return text_format_i64(text, load_arrow_integer(f->type, data, at));
     }
 }
 
-static bool append_number(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
-                          struct buffer *out)
+static bool append_arrow_number(const struct arrow_field *f, const struct ArrowArray *a,
+                                int64_t row, struct buffer *out)
 {
     if (!buffer_reserve(out, ARROW_NUMBER_TEXT_MAX)) return false;
     out->size += arrow_format_number(f, a, row, (char *)out->data + out->size);
     return true;
 }
 
-static bool append_json(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
-                        struct buffer *out);
+static bool append_arrow_value_as_json(const struct arrow_field *f, const struct ArrowArray *a,
+                                       int64_t row, struct buffer *out);
 
-static bool append_json_list(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
-                             struct buffer *out)
+static bool append_arrow_list_as_json(const struct arrow_field *f, const struct ArrowArray *a,
+                                      int64_t row, struct buffer *out)
 {
     assert(f->child_count == 1);
     int64_t at = a->offset + row, from = at * f->width, to = from + f->width;
@@ -745,7 +750,7 @@ static bool append_json_list(const struct arrow_field *f, const struct ArrowArra
     bool ok = buffer_append(out, "[", 1);
     for (int64_t i = from; ok && i < to; i++)
         ok = (i == from || buffer_append(out, ",", 1)) &&
-             append_json(&f->children[0], a->children[0], i, out);
+             append_arrow_value_as_json(&f->children[0], a->children[0], i, out);
     return ok && buffer_append(out, "]", 1);
 }
 
@@ -757,8 +762,8 @@ static bool append_arrow_string_as_json(struct buffer *out, const void *data, ui
     return !j.failed;
 }
 
-static bool append_json_struct(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
-                               struct buffer *out)
+static bool append_arrow_struct_as_json(const struct arrow_field *f, const struct ArrowArray *a,
+                                        int64_t row, struct buffer *out)
 {
     assert(f->type == ARROW_STRUCT);
     bool ok = buffer_append(out, "{", 1);
@@ -766,34 +771,34 @@ static bool append_json_struct(const struct arrow_field *f, const struct ArrowAr
         const char *name = f->children[i].name;
         ok = (i == 0 || buffer_append(out, ",", 1)) &&
              append_arrow_string_as_json(out, name, strlen(name)) && buffer_append(out, ":", 1) &&
-             append_json(&f->children[i], a->children[i], a->offset + row, out);
+             append_arrow_value_as_json(&f->children[i], a->children[i], a->offset + row, out);
     }
     return ok && buffer_append(out, "}", 1);
 }
 
 /* A map is a list of structs {key, value}, as its keys may be of any type. */
-static bool append_json(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
-                        struct buffer *out)
+static bool append_arrow_value_as_json(const struct arrow_field *f, const struct ArrowArray *a,
+                                       int64_t row, struct buffer *out)
 {
     if (arrow_is_null(f, a, row)) return buffer_append(out, "null", 4);
     resolve_dictionaries_and_runs(&f, &a, &row);
-    if (f->type == ARROW_STRUCT) return append_json_struct(f, a, row, out);
-    if (f->child_count > 0) return append_json_list(f, a, row, out);
+    if (f->type == ARROW_STRUCT) return append_arrow_struct_as_json(f, a, row, out);
+    if (f->child_count > 0) return append_arrow_list_as_json(f, a, row, out);
     if (arrow_is_bytes(f)) {
         const struct glint_slice bytes = arrow_bytes(f, a, row);
         return append_arrow_string_as_json(out, bytes.data, bytes.size);
     }
     const bool finite = !arrow_is_f64(f) || isfinite(arrow_f64(f, a, row));
     const bool bare = f->type <= ARROW_DECIMAL && finite;
-    if (bare) return append_number(f, a, row, out);
-    return buffer_append(out, "\"", 1) && append_number(f, a, row, out) &&
+    if (bare) return append_arrow_number(f, a, row, out);
+    return buffer_append(out, "\"", 1) && append_arrow_number(f, a, row, out) &&
            buffer_append(out, "\"", 1);
 }
 
 /* ---- Columns that have different types in different files */
 
 /* Appends zeros behind the point. */
-static size_t pad_decimal(char *text, size_t size, uint32_t scale)
+static size_t append_decimal_zeros(char *text, size_t size, uint32_t scale)
 {
     const char *point = memchr(text, '.', size);
     uint32_t digits = point != NULL ? (uint32_t)(text + size - point - 1) : 0;
@@ -803,7 +808,7 @@ static size_t pad_decimal(char *text, size_t size, uint32_t scale)
 }
 
 /* Without zeros behind the point. */
-static size_t cut_decimal(const char *text, size_t size)
+static size_t size_without_decimal_zeros(const char *text, size_t size)
 {
     if (memchr(text, '.', size) == NULL) return size;
     while (text[size - 1] == '0') size--;
@@ -815,11 +820,11 @@ enum { F64_SURE_DIGITS = 15 };
 
 /* An integer or decimal becomes the text of the double that is this number. One that no double is
  * keeps its digits, without zeros at the end: no double has this text. */
-static size_t format_as_f64(char *text, size_t size)
+static size_t format_decimal_as_f64(char *text, size_t size)
 {
     char exact[2 * ARROW_NUMBER_TEXT_MAX];
     double value;
-    size = cut_decimal(text, size);
+    size = size_without_decimal_zeros(text, size);
     if (!text_parse_f64((const uint8_t *)text, size, &value)) return size;
     if (size > F64_SURE_DIGITS) {
         const char *point = memchr(text, '.', size), *first = text;
@@ -835,8 +840,8 @@ static size_t format_as_f64(char *text, size_t size)
 }
 
 /* Appends a value that is no text as its common type has it. */
-static bool append_common_text(const struct arrow_field *f, const struct ArrowArray *a, int64_t row,
-                               uint8_t common, struct buffer *out)
+static bool append_text_of_common_type(const struct arrow_field *f, const struct ArrowArray *a,
+                                       int64_t row, uint8_t common, struct buffer *out)
 {
     static const char midnight[] = "T00:00:00";
     const bool date = f->type == ARROW_DATE32 || f->type == ARROW_DATE64;
@@ -844,12 +849,12 @@ static bool append_common_text(const struct arrow_field *f, const struct ArrowAr
     char *const text = (char *)out->data + out->size;
     size_t size = arrow_format_number(f, a, row, text);
     if (common >= ARROW_COMMON_DECIMAL) {
-        size = pad_decimal(text, size, (uint32_t)(common - ARROW_COMMON_DECIMAL));
+        size = append_decimal_zeros(text, size, (uint32_t)(common - ARROW_COMMON_DECIMAL));
     } else if (common == ARROW_COMMON_F64 || common == ARROW_COMMON_DOUBLE) {
         const double value = arrow_is_f64(f) ? arrow_f64(f, a, row) : 0;
         const bool widened = common == ARROW_COMMON_DOUBLE;
         if (!arrow_is_f64(f))
-            size = format_as_f64(text, size);
+            size = format_decimal_as_f64(text, size);
         else if (widened || value == rint(value)) /* digits of a float may be of another one */
             size = text_format_f64(text, value);
     } else {
@@ -867,10 +872,11 @@ bool arrow_append_text(const struct arrow_field *f, const struct ArrowArray *a, 
     const uint8_t common = f->common;
     assert(!arrow_is_null(f, a, row));
     resolve_dictionaries_and_runs(&f, &a, &row);
-    if (f->child_count > 0 || f->type == ARROW_STRUCT) return append_json(f, a, row, out);
+    if (f->child_count > 0 || f->type == ARROW_STRUCT)
+        return append_arrow_value_as_json(f, a, row, out);
     if (!arrow_is_bytes(f))
-        return common == ARROW_COMMON_NONE ? append_number(f, a, row, out)
-                                           : append_common_text(f, a, row, common, out);
+        return common == ARROW_COMMON_NONE ? append_arrow_number(f, a, row, out)
+                                           : append_text_of_common_type(f, a, row, common, out);
     const struct glint_slice bytes = arrow_bytes(f, a, row);
     return bytes.size == 0 || buffer_append(out, bytes.data, bytes.size);
 }

@@ -358,7 +358,7 @@ static bool append_bitmap_bit(struct buffer *bits, int64_t row, bool set)
 }
 
 /* A bitmap is made with the first null: most columns have none. */
-static bool append_validity(struct arrow_builder *b, bool valid)
+static bool append_arrow_validity(struct arrow_builder *b, bool valid)
 {
     if (valid && b->nulls == 0) return true;
     const uint64_t size = ((uint64_t)b->rows + 7) / 8;
@@ -374,7 +374,8 @@ static bool append_validity(struct arrow_builder *b, bool valid)
     return true;
 }
 
-static const char *append_bool(struct arrow_builder *b, struct glint_slice text, bool *no_memory)
+static const char *append_arrow_bool(struct arrow_builder *b, struct glint_slice text,
+                                     bool *no_memory)
 {
     bool yes = false;
     if (text.data != NULL && !parse_bool(text, &yes)) return not_a_bool;
@@ -396,7 +397,7 @@ static void write_reserved_offset(struct arrow_builder *b, uint64_t offset)
 }
 
 /* Appends the end of a row's value, after that of no rows. */
-static bool append_offset(struct arrow_builder *b, uint64_t offset)
+static bool append_arrow_offset(struct arrow_builder *b, uint64_t offset)
 {
     assert((b->rows == 0) == (b->offsets.size == 0));
     if (b->rows == 0 && !buffer_reserve(&b->offsets, b->expected_offsets)) return false;
@@ -422,7 +423,7 @@ static const char *append_variable_size_value(struct arrow_builder *b, struct gl
     if (b->values.size + text.size > INT32_MAX) return "a column has too many bytes";
     if (arrow_has_utf8(b->field->type) && !utf8_is_valid(text.data, text.size)) return not_utf8;
     *no_memory =
-        !reserve_value_bytes(b, text.size) || !append_offset(b, b->values.size + text.size);
+        !reserve_value_bytes(b, text.size) || !append_arrow_offset(b, b->values.size + text.size);
     if (*no_memory) return NULL;
     if (text.size > 0) memcpy(b->values.data + b->values.size, text.data, text.size);
     b->values.size += text.size;
@@ -446,17 +447,17 @@ static const char *append_fixed_size_value(struct arrow_builder *b, struct glint
     return problem;
 }
 
-static const char *append_scalar(struct arrow_builder *b, struct glint_slice text,
-                                 bool *out_no_memory)
+static const char *append_arrow_scalar(struct arrow_builder *b, struct glint_slice text,
+                                       bool *out_no_memory)
 {
     const enum arrow_type type = b->field->type;
     *out_no_memory = false;
-    const char *problem = type == ARROW_BOOL ? append_bool(b, text, out_no_memory)
+    const char *problem = type == ARROW_BOOL ? append_arrow_bool(b, text, out_no_memory)
                           : arrow_has_byte_offsets(type)
                               ? append_variable_size_value(b, text, out_no_memory)
                               : append_fixed_size_value(b, text, out_no_memory);
     if (problem != NULL) return problem;
-    if (!*out_no_memory) *out_no_memory = !append_validity(b, text.data != NULL);
+    if (!*out_no_memory) *out_no_memory = !append_arrow_validity(b, text.data != NULL);
     if (*out_no_memory) return "out of memory";
     b->rows++;
     return NULL;
@@ -483,7 +484,7 @@ static bool arrow_builder_append_value(struct arrow_builder *b, const uint8_t *v
             memcpy(out, value, size);
         b->values.size += size;
     }
-    if (!append_validity(b, value != NULL)) return false;
+    if (!append_arrow_validity(b, value != NULL)) return false;
     b->rows++;
     return true;
 }
@@ -529,7 +530,7 @@ static bool skip_text_if_next(struct nested_text *t, const char *text)
     return true;
 }
 
-static const char *read_string(struct nested_text *t, bool *out_utf8)
+static const char *read_nested_string(struct nested_text *t, bool *out_utf8)
 {
     t->string.size = 0;
     if (t->at == t->end || *t->at != '"') return not_nested;
@@ -541,9 +542,9 @@ static const char *end_nested_value(struct arrow_builder *b, struct nested_text 
 {
     const enum arrow_type type = b->field->type;
     assert(type >= ARROW_LIST && b->children != NULL);
-    t->no_memory = !append_validity(b, valid);
+    t->no_memory = !append_arrow_validity(b, valid);
     if (!t->no_memory && (type == ARROW_LIST || type == ARROW_LARGE_LIST || type == ARROW_MAP))
-        t->no_memory = !append_offset(b, (uint64_t)b->children[0].rows);
+        t->no_memory = !append_arrow_offset(b, (uint64_t)b->children[0].rows);
     if (t->no_memory) return "out of memory";
     b->rows++;
     return NULL;
@@ -558,7 +559,8 @@ static const char *append_nested_null(struct arrow_builder *b, struct nested_tex
         b->nulls++;
         return NULL;
     }
-    if (f->type < ARROW_LIST) return append_scalar(b, (struct glint_slice){NULL, 0}, &t->no_memory);
+    if (f->type < ARROW_LIST)
+        return append_arrow_scalar(b, (struct glint_slice){NULL, 0}, &t->no_memory);
     const uint32_t times = f->type == ARROW_STRUCT ? 1 : f->type == ARROW_FIXED_LIST ? f->width : 0;
     if (times > INT32_MAX - 1 - b->children[0].rows) return too_many_values;
     for (uint32_t i = 0; i < f->child_count; i++)
@@ -578,7 +580,7 @@ static const char *append_struct_from_json(struct arrow_builder *b, struct neste
         const char *name = f->children[i].name;
         bool utf8;
         if (i > 0 && !skip_text_if_next(t, ",")) return not_nested;
-        const char *problem = read_string(t, &utf8);
+        const char *problem = read_nested_string(t, &utf8);
         if (problem != NULL) return problem;
         if (t->string.size != strlen(name) ||
             (t->string.size > 0 && memcmp(t->string.data, name, t->string.size) != 0) ||
@@ -618,19 +620,19 @@ static const char *append_scalar_from_json(struct arrow_builder *b, struct neste
     const enum arrow_type type = b->field->type;
     if (t->at < t->end && *t->at == '"') {
         bool utf8;
-        const char *problem = read_string(t, &utf8);
+        const char *problem = read_nested_string(t, &utf8);
         if (problem != NULL) return problem;
         if (!utf8 && arrow_has_utf8(type)) return not_utf8;
         const struct glint_slice text = {t->string.size > 0 ? t->string.data : &empty,
                                          t->string.size};
-        return append_scalar(b, text, &t->no_memory);
+        return append_arrow_scalar(b, text, &t->no_memory);
     }
     const uint8_t *const from = t->at;
     while (t->at < t->end && memchr(",]}", *t->at, 3) == NULL) t->at++;
     const struct glint_slice text = {from, (uint64_t)(t->at - from)};
     if (text.size == 0 || arrow_has_byte_offsets(type) || type == ARROW_FIXED_BINARY)
         return not_nested;
-    return append_scalar(b, text, &t->no_memory);
+    return append_arrow_scalar(b, text, &t->no_memory);
 }
 
 static const char *append_value_from_json(struct arrow_builder *b, struct nested_text *t)
@@ -650,7 +652,7 @@ static const char *append_value_from_json(struct arrow_builder *b, struct nested
 const char *arrow_builder_append(struct arrow_builder *b, struct glint_slice text,
                                  bool *out_no_memory)
 {
-    if (b->field->type < ARROW_LIST) return append_scalar(b, text, out_no_memory);
+    if (b->field->type < ARROW_LIST) return append_arrow_scalar(b, text, out_no_memory);
     struct nested_text t = {.at = text.data, .end = text.data + text.size};
     const char *problem =
         text.data == NULL ? append_nested_null(b, &t) : append_value_from_json(b, &t);
@@ -758,7 +760,7 @@ static struct built_column *create_built_array(uint32_t count)
 
 /* Moves the column into an array. On failure the array is released by the caller, if it has been
  * made. */
-static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
+static bool finish_arrow_column(struct arrow_builder *b, struct ArrowArray *out)
 {
     static const int64_t zeros[1]; /* the offsets of no values */
     const struct arrow_field *f = b->field;
@@ -787,7 +789,7 @@ static bool finish_column(struct arrow_builder *b, struct ArrowArray *out)
                                 .children = b->children};
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->child_count; i++)
-        ok = finish_column(&b->children[i], &c->arrays[i]);
+        ok = finish_arrow_column(&b->children[i], &c->arrays[i]);
     return ok;
 }
 
@@ -805,7 +807,7 @@ bool arrow_builders_finish(struct arrow_builder *builders, uint32_t count, int64
                                .private_data = c};
     for (uint32_t i = 0; i < count; i++) assert(builders[i].rows == rows && rows >= 0);
     for (uint32_t i = 0; i < count; i++) {
-        if (finish_column(&builders[i], &c->arrays[i])) continue;
+        if (finish_arrow_column(&builders[i], &c->arrays[i])) continue;
         out->release(out);
         return false;
     }

@@ -10,7 +10,7 @@
 
 /* ---- Writing */
 
-static bool append_type_escaped(struct buffer *out, const char *text)
+static bool append_arrow_type_escaped(struct buffer *out, const char *text)
 {
     bool ok = true;
     for (; ok && *text != '\0'; text++) {
@@ -25,19 +25,20 @@ static bool append_type_escaped(struct buffer *out, const char *text)
     return ok;
 }
 
-static const char *saved_format(const struct arrow_field *f)
+static const char *arrow_format_to_write(const struct arrow_field *f)
 {
     return f->type == ARROW_UTF8_VIEW ? "u" : f->type == ARROW_BINARY_VIEW ? "z" : f->format;
 }
 
-static bool can_save_type(const struct arrow_field *field)
+static bool can_write_arrow_type(const struct arrow_field *field)
 {
     const struct arrow_field *f = arrow_value_field(field);
     if (f->type == ARROW_NULL || f->type == ARROW_UTF8_VIEW || f->type == ARROW_BINARY_VIEW)
         return true;
     if (f->type < ARROW_LIST) return arrow_can_build(f);
     bool can = f->child_count > 0;
-    for (uint32_t i = 0; can && i < f->child_count; i++) can = can_save_type(&f->children[i]);
+    for (uint32_t i = 0; can && i < f->child_count; i++)
+        can = can_write_arrow_type(&f->children[i]);
     return can;
 }
 
@@ -45,10 +46,10 @@ static bool append_arrow_type(const struct arrow_field *field, struct buffer *ou
 {
     const struct arrow_field *f = arrow_value_field(field);
     assert(f->type != ARROW_RUN_END && f->dictionary == NULL);
-    bool ok = append_type_escaped(out, saved_format(f));
+    bool ok = append_arrow_type_escaped(out, arrow_format_to_write(f));
     for (uint32_t i = 0; ok && i < f->child_count; i++)
         ok = buffer_append(out, i == 0 ? "(" : ",", 1) &&
-             append_type_escaped(out, f->children[i].name) && buffer_append(out, "=", 1) &&
+             append_arrow_type_escaped(out, f->children[i].name) && buffer_append(out, "=", 1) &&
              append_arrow_type(&f->children[i], out);
     return ok && (f->child_count == 0 || buffer_append(out, ")", 1));
 }
@@ -56,7 +57,7 @@ static bool append_arrow_type(const struct arrow_field *field, struct buffer *ou
 bool arrow_type_append(const struct arrow_field *field, struct buffer *out)
 {
     const struct arrow_field *f = arrow_value_field(field);
-    if (f->type >= ARROW_LIST && can_save_type(f)) return append_arrow_type(f, out);
+    if (f->type >= ARROW_LIST && can_write_arrow_type(f)) return append_arrow_type(f, out);
     return buffer_append(out, f->format, strlen(f->format));
 }
 
@@ -72,7 +73,7 @@ struct type_text {
 
 /* Reads up to one of the bytes that are escaped. Returns NULL when out of memory, or if an escape
  * is not valid. */
-static char *read_escaped(struct type_text *t)
+static char *read_escaped_arrow_part(struct type_text *t)
 {
     size_t size = strcspn(t->at, "(),=");
     char *out = arena_alloc(t->arena, size + 1), *to = out;
@@ -90,10 +91,11 @@ static char *read_escaped(struct type_text *t)
     return out;
 }
 
-static const char *read_type(struct type_text *t, unsigned depth, struct ArrowSchema *out);
+static const char *read_arrow_type(struct type_text *t, unsigned depth, struct ArrowSchema *out);
 
 /* The parts in brackets. */
-static const char *read_type_parts(struct type_text *t, unsigned depth, struct ArrowSchema *out)
+static const char *read_arrow_type_parts(struct type_text *t, unsigned depth,
+                                         struct ArrowSchema *out)
 {
     const char *problem = NULL;
     uint64_t capacity = 0;
@@ -107,11 +109,11 @@ static const char *read_type_parts(struct type_text *t, unsigned depth, struct A
             problem = "out of memory";
             break;
         }
-        *part = (struct ArrowSchema){.name = read_escaped(t)};
+        *part = (struct ArrowSchema){.name = read_escaped_arrow_part(t)};
         problem = part->name == NULL || *t->at != '=' ? not_a_type : NULL;
         if (problem == NULL) {
             t->at++;
-            problem = read_type(t, depth + 1, part);
+            problem = read_arrow_type(t, depth + 1, part);
         }
         parts[out->n_children++] = part;
     } while (problem == NULL && *t->at == ',');
@@ -123,14 +125,14 @@ static const char *read_type_parts(struct type_text *t, unsigned depth, struct A
     return problem;
 }
 
-static const char *read_type(struct type_text *t, unsigned depth, struct ArrowSchema *out)
+static const char *read_arrow_type(struct type_text *t, unsigned depth, struct ArrowSchema *out)
 {
-    char *format = depth <= ARROW_DEPTH_MAX ? read_escaped(t) : NULL;
+    char *format = depth <= ARROW_DEPTH_MAX ? read_escaped_arrow_part(t) : NULL;
     if (format == NULL) return not_a_type;
     if (t->change != NULL) t->change(format);
     out->format = format;
     out->flags = ARROW_FLAG_NULLABLE;
-    const char *problem = *t->at == '(' ? read_type_parts(t, depth, out) : NULL;
+    const char *problem = *t->at == '(' ? read_arrow_type_parts(t, depth, out) : NULL;
     if (problem != NULL || strcmp(format, "+m") != 0) return problem;
     /* Neither the pairs of a map nor their keys are null. */
     struct ArrowSchema *const pairs = out->n_children == 1 ? out->children[0] : NULL;
@@ -147,7 +149,7 @@ const char *arrow_type_read(const char *name, const char *type, void (*change)(c
     *out = (struct ArrowSchema){.name = arena_strdup(arena, name), .flags = ARROW_FLAG_NULLABLE};
     if (out->name == NULL) return "out of memory";
     if (*type == '+') {
-        const char *problem = read_type(&t, 0, out);
+        const char *problem = read_arrow_type(&t, 0, out);
         return problem == NULL && *t.at != '\0' ? not_a_type : problem;
     }
     char *format = arena_strdup(arena, type); /* without parts nothing is escaped */

@@ -39,7 +39,7 @@ const char *aws_endpoint(const char *name)
     return endpoint != NULL ? endpoint : nonempty_env_variable("AWS_ENDPOINT_URL");
 }
 
-static bool copy_text(char *out, size_t capacity, const char *text)
+static bool copy_text_if_it_fits(char *out, size_t capacity, const char *text)
 {
     return text_format(out, capacity, "%s", text != NULL ? text : "");
 }
@@ -53,7 +53,7 @@ struct chain {
 /* ---- Answers */
 
 /* 2026-11-29T12:00:00Z, with or without fractions of a second. Returns 0 if it is none. */
-static int64_t parse_expiry(const char *text)
+static int64_t parse_aws_key_expiry(const char *text)
 {
     struct tm tm = {.tm_sec = 0};
     if (text == NULL || strptime(text, "%Y-%m-%dT%H:%M:%S", &tm) == NULL) return 0;
@@ -77,11 +77,11 @@ static bool read_aws_keys_from_json(const json_t *object, const char *const name
     const json_t *expires = json_object_get(object, names[3]);
     for (int i = 0; i < 3; i++) texts[i] = json_string_value(json_object_get(object, names[i]));
     const int64_t ms = json_is_integer(expires) ? json_integer_value(expires) : 0;
-    out->expires_ns = parse_expiry(json_string_value(expires));
+    out->expires_ns = parse_aws_key_expiry(json_string_value(expires));
     if (ms > 0 && ms < INT64_MAX / (int64_t)MS_NS) out->expires_ns = ms * (int64_t)MS_NS;
-    return copy_text(out->user, sizeof out->user, texts[0]) &&
-           copy_text(out->password, sizeof out->password, texts[1]) &&
-           copy_text(out->token, sizeof out->token, texts[2]);
+    return copy_text_if_it_fits(out->user, sizeof out->user, texts[0]) &&
+           copy_text_if_it_fits(out->password, sizeof out->password, texts[1]) &&
+           copy_text_if_it_fits(out->token, sizeof out->token, texts[2]);
 }
 
 static int on_sts_element(void *arg, const struct xml_element *e)
@@ -90,12 +90,12 @@ static int on_sts_element(void *arg, const struct xml_element *e)
     bool fits = true;
     if (strcmp(e->parent, "Credentials") != 0) return 0;
     if (strcmp(e->name, "AccessKeyId") == 0)
-        fits = copy_text(keys->user, sizeof keys->user, e->text);
+        fits = copy_text_if_it_fits(keys->user, sizeof keys->user, e->text);
     if (strcmp(e->name, "SecretAccessKey") == 0)
-        fits = copy_text(keys->password, sizeof keys->password, e->text);
+        fits = copy_text_if_it_fits(keys->password, sizeof keys->password, e->text);
     if (strcmp(e->name, "SessionToken") == 0)
-        fits = copy_text(keys->token, sizeof keys->token, e->text);
-    if (strcmp(e->name, "Expiration") == 0) keys->expires_ns = parse_expiry(e->text);
+        fits = copy_text_if_it_fits(keys->token, sizeof keys->token, e->text);
+    if (strcmp(e->name, "Expiration") == 0) keys->expires_ns = parse_aws_key_expiry(e->text);
     return fits && !e->too_long ? 0 : -1;
 }
 
@@ -240,15 +240,15 @@ static int fetch_aws_keys_of_container(const struct chain *c, struct aws_keys *o
     const char *full = nonempty_env_variable("AWS_CONTAINER_CREDENTIALS_FULL_URI");
     const char *file = nonempty_env_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
     bool fits = path != NULL ? text_format(url, sizeof url, "http://169.254.170.2%s", path)
-                             : copy_text(url, sizeof url, full);
+                             : copy_text_if_it_fits(url, sizeof url, full);
     if (!fits || (path == NULL && !may_send_token_to_url(url)))
         return set_credentials_refused_error(
             error, from, "AWS_CONTAINER_CREDENTIALS_FULL_URI is no URL of https or this machine");
     if (file != NULL && read_token_file(c->env, file, token, sizeof token, error) != 0)
         return error->code;
     if (file == NULL)
-        fits = copy_text(token, sizeof token,
-                         nonempty_env_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
+        fits = copy_text_if_it_fits(token, sizeof token,
+                                    nonempty_env_variable("AWS_CONTAINER_AUTHORIZATION_TOKEN"));
     fits = fits && text_is_printable(token) &&
            text_format(header, sizeof header, "Authorization: %s", token);
     if (!fits)
@@ -343,9 +343,10 @@ static int read_sso_token_file(void *arg, const char *name)
     json_t *root = json_loads(text, 0, &where);
     const char *url = json_string_value(json_object_get(root, "startUrl"));
     const char *token = json_string_value(json_object_get(root, "accessToken"));
-    const int64_t expires = parse_expiry(json_string_value(json_object_get(root, "expiresAt")));
+    const int64_t expires =
+        parse_aws_key_expiry(json_string_value(json_object_get(root, "expiresAt")));
     if (url != NULL && token != NULL && strcmp(url, s->sso->start_url) == 0 &&
-        expires > s->expires_ns && copy_text(s->token, sizeof s->token, token))
+        expires > s->expires_ns && copy_text_if_it_fits(s->token, sizeof s->token, token))
         s->expires_ns = expires;
     json_decref(root);
     return 0;
@@ -367,7 +368,7 @@ static int fetch_aws_keys_of_sso(struct env *env, const struct aws_sso *sso, str
         return error_set(error, GLINT_E_INPUT_PERMISSION, "log in: aws sso login",
                          "%s: there is no token of %s in ~/.aws/sso/cache that is valid now", from,
                          sso->start_url);
-    bool fits = endpoint != NULL ? copy_text(url, sizeof url, endpoint)
+    bool fits = endpoint != NULL ? copy_text_if_it_fits(url, sizeof url, endpoint)
                                  : text_format(url, sizeof url,
                                                "https://portal.sso.%s.amazonaws.com", sso->region);
     const size_t used = strlen(url);
@@ -443,8 +444,8 @@ static bool read_aws_file_value(struct env *env, const struct aws_file *file, co
                                 const char *key, char *out, size_t capacity)
 {
     char *text = read_aws_file(env, file);
-    const bool fits =
-        copy_text(out, capacity, text != NULL ? find_aws_file_value(text, section, key) : NULL);
+    const bool fits = copy_text_if_it_fits(
+        out, capacity, text != NULL ? find_aws_file_value(text, section, key) : NULL);
     mem_free(text);
     return fits;
 }
@@ -471,11 +472,11 @@ static bool read_aws_region(struct env *env, const char *profile, char *out, siz
     char section[SECTION_BYTES];
     const char *region = nonempty_env_variable("AWS_REGION");
     if (region == NULL) region = nonempty_env_variable("AWS_DEFAULT_REGION");
-    if (region != NULL) return copy_text(out, capacity, region);
+    if (region != NULL) return copy_text_if_it_fits(out, capacity, region);
     if (!format_aws_profile_section(profile, section, sizeof section) ||
         !read_aws_file_value(env, &config_file, section, "region", out, capacity))
         return false;
-    return out[0] != '\0' || copy_text(out, capacity, "us-east-1");
+    return out[0] != '\0' || copy_text_if_it_fits(out, capacity, "us-east-1");
 }
 
 static bool read_aws_keys_of_profile(struct env *env, const char *profile, struct aws_keys *out)
@@ -556,7 +557,8 @@ static int fetch_aws_keys_unless_cached(const struct chain *c, const char *sourc
     if (strcmp(cache.source, source) != 0 || now + AWS_REFRESH_NS >= cache.keys.expires_ns) {
         struct aws_keys keys = {.user = ""};
         r = call(c, &keys, error);
-        if (r == 0 && copy_text(cache.source, sizeof cache.source, source)) cache.keys = keys;
+        if (r == 0 && copy_text_if_it_fits(cache.source, sizeof cache.source, source))
+            cache.keys = keys;
         *out = keys;
     } else {
         *out = cache.keys;
@@ -661,9 +663,10 @@ static int find_aws_keys(const struct chain *c, struct aws_keys *out, struct gli
     const char *password = nonempty_env_variable("AWS_SECRET_ACCESS_KEY");
     memset(out, 0, sizeof *out);
     if (user != NULL && password != NULL) {
-        if (copy_text(out->user, sizeof out->user, user) &&
-            copy_text(out->password, sizeof out->password, password) &&
-            copy_text(out->token, sizeof out->token, nonempty_env_variable("AWS_SESSION_TOKEN")))
+        if (copy_text_if_it_fits(out->user, sizeof out->user, user) &&
+            copy_text_if_it_fits(out->password, sizeof out->password, password) &&
+            copy_text_if_it_fits(out->token, sizeof out->token,
+                                 nonempty_env_variable("AWS_SESSION_TOKEN")))
             return 0;
         return error_set(error, GLINT_E_INPUT_URL, NULL, "the credentials are too long");
     }
@@ -698,8 +701,8 @@ int aws_credentials_read(struct env *env, struct remote_signature *out, int64_t 
         const int r = find_aws_keys(&c, &keys, error);
         if (r != 0 || keys.user[0] == '\0') return r;
         *out_expires_ns = keys.expires_ns;
-        fits = copy_text(out->user, sizeof out->user, keys.user) &&
-               copy_text(out->password, sizeof out->password, keys.password) &&
+        fits = copy_text_if_it_fits(out->user, sizeof out->user, keys.user) &&
+               copy_text_if_it_fits(out->password, sizeof out->password, keys.password) &&
                text_format(out->scheme, sizeof out->scheme, "aws:amz:%s:s3", region);
     }
     if (fits && keys.token[0] != '\0')

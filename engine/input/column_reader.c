@@ -46,7 +46,8 @@ static enum glint_bounds_type bounds_type_of_field(const struct arrow_field *f)
 }
 
 /* Whether the array has what struct format_library says. */
-static bool are_statistics_valid(const struct column_reader *r, const struct column_statistics *s)
+static bool are_row_group_statistics_valid(const struct column_reader *r,
+                                           const struct column_statistics *s)
 {
     const struct arrow_field *f = &s->field;
     if (s->array.release == NULL || f->type != ARROW_STRUCT ||
@@ -57,7 +58,8 @@ static bool are_statistics_valid(const struct column_reader *r, const struct col
     return arrow_array_check(f, &s->array) == NULL;
 }
 
-static void read_statistics(struct column_reader *r, uint32_t number, struct column_statistics *s)
+static void read_row_group_statistics(struct column_reader *r, uint32_t number,
+                                      struct column_statistics *s)
 {
     struct ArrowArrayStream stream = {.release = NULL};
     struct ArrowSchema schema = {.release = NULL};
@@ -71,14 +73,14 @@ static void read_statistics(struct column_reader *r, uint32_t number, struct col
     ok = ok && stream.get_next(&stream, &s->array) == 0;
     if (!ok) s->array.release = NULL;
     stream.release(&stream);
-    if (are_statistics_valid(r, s)) return;
+    if (are_row_group_statistics_valid(r, s)) return;
     if (s->array.release != NULL) s->array.release(&s->array);
     s->array.release = NULL;
 }
 
 /* The text of min or max; false if it is not known. */
-static bool format_bound(struct column_reader *r, struct column_statistics *s, uint32_t which,
-                         struct glint_slice *out)
+static bool format_statistics_bound(struct column_reader *r, struct column_statistics *s,
+                                    uint32_t which, struct glint_slice *out)
 {
     struct arrow_field f = s->field.children[which];
     const struct ArrowArray *a = s->array.children[which];
@@ -136,7 +138,7 @@ static void get_column_bounds(void *arg, uint32_t field, struct glint_bounds *ou
     if (number == UINT32_MAX) return;
     out->type = bounds_type_of_field(&r->file.schema.children[number]);
     struct column_statistics *s = &r->statistics[column];
-    if (!s->tried) read_statistics(r, number, s);
+    if (!s->tried) read_row_group_statistics(r, number, s);
     if (s->array.release == NULL) return;
     const struct arrow_field *nulls = &s->field.children[STATISTICS_NULLS];
     const struct ArrowArray *counts = s->array.children[STATISTICS_NULLS];
@@ -147,15 +149,15 @@ static void get_column_bounds(void *arg, uint32_t field, struct glint_bounds *ou
         out->values = count < r->group_rows;
     }
     out->known = out->type != GLINT_BOUNDS_OTHER && out->type != GLINT_BOUNDS_FLOAT &&
-                 format_bound(r, s, STATISTICS_MIN, &out->min) &&
-                 format_bound(r, s, STATISTICS_MAX, &out->max);
+                 format_statistics_bound(r, s, STATISTICS_MIN, &out->min) &&
+                 format_statistics_bound(r, s, STATISTICS_MAX, &out->max);
 }
 
 /* The value in the form of format_library's may_contain; false if filters are not asked for it. */
-static bool convert_filter_value(const struct arrow_field *f, struct glint_slice *value,
-                                 int64_t *number)
+static bool convert_value_for_statistics(const struct arrow_field *f, struct glint_slice *value,
+                                         int64_t *number)
 {
-    if (f->dictionary != NULL) return convert_filter_value(f->dictionary, value, number);
+    if (f->dictionary != NULL) return convert_value_for_statistics(f->dictionary, value, number);
     if (f->type >= ARROW_UTF8 && f->type <= ARROW_BINARY_VIEW) return true;
     if (!arrow_is_i64(f) || !glint_parse_i64(*value, number)) return false;
     *value = (struct glint_slice){(const uint8_t *)number, sizeof *number};
@@ -172,7 +174,7 @@ static int column_may_contain_value(void *arg, uint32_t field, struct glint_slic
     int64_t integer;
     bool found = true;
     if (number == UINT32_MAX ||
-        !convert_filter_value(&r->file.schema.children[number], &value, &integer))
+        !convert_value_for_statistics(&r->file.schema.children[number], &value, &integer))
         return 1;
     if (r->file.library->may_contain(r->file.file, (uint32_t)r->group, number, value.data,
                                      value.size, &found, &e) == 0)
@@ -194,7 +196,7 @@ static int are_row_groups_needed(struct column_reader *r, uint64_t count)
     return 0;
 }
 
-static bool create_statistics(struct column_reader *r, uint64_t columns)
+static bool create_row_group_statistics(struct column_reader *r, uint64_t columns)
 {
     const uint64_t bytes = (columns + 1) * sizeof *r->statistics;
     r->statistics = arena_alloc(&r->arena, bytes);
@@ -202,7 +204,7 @@ static bool create_statistics(struct column_reader *r, uint64_t columns)
     return r->statistics != NULL;
 }
 
-static void free_statistics(struct column_reader *r)
+static void free_row_group_statistics(struct column_reader *r)
 {
     for (uint32_t i = 0; r->statistics != NULL && i < column_reader_piece(r)->layout->count; i++) {
         struct column_statistics *s = &r->statistics[i];
@@ -230,14 +232,14 @@ static void release_row_group_stream(struct column_reader *r)
 static void close_column_file(struct column_reader *r)
 {
     release_row_group_stream(r);
-    free_statistics(r);
+    free_row_group_statistics(r);
     if (r->open) column_file_close(&r->file);
     r->open = false;
     arena_reset(&r->arena, UINT64_MAX);
 }
 
 /* Finds which columns of the layout the directories of the file give it. */
-static int find_partition_constants(struct column_reader *r, const struct split_piece *piece)
+static int find_columns_of_partition_path(struct column_reader *r, const struct split_piece *piece)
 {
     const struct row_layout *layout = piece->layout;
     struct partition_column *columns =
@@ -273,14 +275,14 @@ static int find_layout_columns_in_file(struct column_reader *r)
         r->dictionary[r->column_count] = r->wants_dictionary != NULL && r->wants_dictionary[i];
         r->numbers[r->column_count++] = number;
     }
-    if (r->task->may_need == NULL || create_statistics(r, count)) return 0;
+    if (r->task->may_need == NULL || create_row_group_statistics(r, count)) return 0;
     return error_no_memory(&r->task->error);
 }
 
 /* Whether rows of the next file are needed, by what its directories say. Returns 1, 0 or a code. */
 static int is_file_needed(struct column_reader *r, const struct split_piece *piece)
 {
-    const int count = find_partition_constants(r, piece);
+    const int count = find_columns_of_partition_path(r, piece);
     if (count <= 0) return count < 0 ? count : 1;
     return r->task->may_need != NULL ? are_row_groups_needed(r, piece->length) : 1;
 }
@@ -305,7 +307,8 @@ static int open_file_of_piece(struct column_reader *r)
     return find_layout_columns_in_file(r);
 }
 
-static int set_damaged_array_error(struct column_reader *r, const char *column, const char *problem)
+static int set_damaged_column_error(struct column_reader *r, const char *column,
+                                    const char *problem)
 {
     const struct split_piece *piece = column_reader_piece(r);
     return error_set(&r->task->error, GLINT_E_INPUT_DAMAGED,
@@ -332,7 +335,7 @@ static int read_stream_schema(struct column_reader *r)
     if (schema.release != NULL) schema.release(&schema);
     if (problem == NULL && (field.type != ARROW_STRUCT || field.child_count != r->column_count))
         problem = "the library gives other columns than it was asked for";
-    if (problem != NULL) return set_damaged_array_error(r, NULL, problem);
+    if (problem != NULL) return set_damaged_column_error(r, NULL, problem);
     memcpy(r->fields, field.children, r->column_count * sizeof *r->fields);
     const struct row_layout *layout = column_reader_piece(r)->layout;
     for (uint32_t i = 0; i < layout->count; i++)
@@ -391,13 +394,13 @@ static int check_row_group_array(struct column_reader *r)
 {
     assert(r->array.release != NULL);
     if (r->array.length < 0 || r->array.n_children != r->column_count || r->array.offset != 0)
-        return set_damaged_array_error(r, NULL, "an array has another shape than its type");
+        return set_damaged_column_error(r, NULL, "an array has another shape than its type");
     for (uint32_t i = 0; i < r->column_count; i++) {
         const struct ArrowArray *child = r->array.children[i];
         const char *problem = child == NULL || child->length < r->array.length
                                   ? "an array is missing or too short"
                                   : arrow_array_check(&r->fields[i], child);
-        if (problem != NULL) return set_damaged_array_error(r, r->fields[i].name, problem);
+        if (problem != NULL) return set_damaged_column_error(r, r->fields[i].name, problem);
     }
     return check_format_library_memory(r);
 }

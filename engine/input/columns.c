@@ -69,7 +69,7 @@ struct row_range {
     int64_t skip, first, count;
 };
 
-static bool may_have_nulls(const struct ArrowArray *a)
+static bool may_arrow_array_have_nulls(const struct ArrowArray *a)
 {
     return a->null_count != 0 && a->n_buffers > 0 && a->buffers[0] != NULL;
 }
@@ -86,7 +86,7 @@ static void append_array_node(struct block_writer *w, const struct ArrowSchema *
     const uint64_t format_size = strlen(format) + 1, size = format_size + strlen(name) + 1;
     if (size > UINT32_MAX / 2) w->problem = "the name of a column is too long";
     if (w->problem != NULL) return;
-    const bool nulls = may_have_nulls(a) || a->n_buffers == 0;
+    const bool nulls = may_arrow_array_have_nulls(a) || a->n_buffers == 0;
     uint8_t node[NODE_BYTES];
     put_le32(node, (uint32_t)align_to(size, 8));
     put_le32(node + 4, (uint32_t)s->n_children);
@@ -123,7 +123,7 @@ static void append_array_buffer(struct block_writer *w, const void *data, uint64
 static void append_validity_buffer(struct block_writer *w, const struct ArrowArray *a,
                                    const struct row_range *r)
 {
-    const uint8_t *bits = may_have_nulls(a) ? a->buffers[0] : NULL;
+    const uint8_t *bits = may_arrow_array_have_nulls(a) ? a->buffers[0] : NULL;
     append_array_buffer(w, bits != NULL ? bits + r->skip / 8 : NULL,
                         (uint64_t)(r->first + r->count + 7) / 8);
 }
@@ -228,7 +228,8 @@ static void append_array_to_block(struct block_writer *w, const struct ArrowSche
     const bool runs = f->type == ARROW_RUN_END;
     struct row_range r = {runs ? 0 : first / 8 * 8, runs ? first : first % 8, count};
     /* Programs take a struct as a table only without an offset. */
-    if (f->type == ARROW_STRUCT && !may_have_nulls(a)) r = (struct row_range){first, 0, count};
+    if (f->type == ARROW_STRUCT && !may_arrow_array_have_nulls(a))
+        r = (struct row_range){first, 0, count};
     if (w->problem == NULL) append_array_node(w, s, f, a, &r);
     if (w->problem == NULL && a->n_buffers > 0) append_validity_buffer(w, a, &r);
     struct part_rows rows = {0, 0};
@@ -406,7 +407,7 @@ static bool buffer_has_enough_values(const struct block_buffers *b, int i, uint6
 }
 
 /* The sizes of buffers that arrow_array_check reads. */
-static const char *check_buffer_sizes(const struct arrow_field *f, const struct ArrowArray *a)
+static const char *check_arrow_buffer_sizes(const struct arrow_field *f, const struct ArrowArray *a)
 {
     if (a->length < 0 || a->offset < 0 || a->length > INT64_MAX / 64 - a->offset)
         return "an array has an impossible length";
@@ -425,14 +426,14 @@ static const char *check_buffer_sizes(const struct arrow_field *f, const struct 
     if (!offsets && a->n_buffers == 2 && !buffer_has_enough_values(b, 1, rows, bits)) return small;
     const char *problem = NULL;
     for (uint32_t i = 0; problem == NULL && i < f->child_count; i++)
-        problem = check_buffer_sizes(&f->children[i], a->children[i]);
+        problem = check_arrow_buffer_sizes(&f->children[i], a->children[i]);
     return problem == NULL && f->dictionary != NULL
-               ? check_buffer_sizes(f->dictionary, a->dictionary)
+               ? check_arrow_buffer_sizes(f->dictionary, a->dictionary)
                : problem;
 }
 
 /* The sizes of values, which offsets tell. */
-static const char *check_last_offsets(const struct arrow_field *f, struct ArrowArray *a)
+static const char *check_last_arrow_offsets(const struct arrow_field *f, struct ArrowArray *a)
 {
     const struct block_buffers *b = a->private_data;
     assert(a->n_children == f->child_count);
@@ -442,9 +443,9 @@ static const char *check_last_offsets(const struct arrow_field *f, struct ArrowA
     a->private_data = NULL;
     const char *problem = NULL;
     for (uint32_t i = 0; problem == NULL && i < f->child_count; i++)
-        problem = check_last_offsets(&f->children[i], a->children[i]);
+        problem = check_last_arrow_offsets(&f->children[i], a->children[i]);
     return problem == NULL && f->dictionary != NULL
-               ? check_last_offsets(f->dictionary, a->dictionary)
+               ? check_last_arrow_offsets(f->dictionary, a->dictionary)
                : problem;
 }
 
@@ -467,9 +468,9 @@ const char *columns_block_read(const uint8_t *block, uint64_t size, struct arena
     if (problem == NULL) problem = arrow_field_read(schema, arena, field);
     if (problem == NULL && field->type != ARROW_STRUCT)
         problem = "a block of columns has no struct";
-    if (problem == NULL) problem = check_buffer_sizes(field, array);
+    if (problem == NULL) problem = check_arrow_buffer_sizes(field, array);
     if (problem == NULL) problem = arrow_array_check(field, array);
-    return problem == NULL ? check_last_offsets(field, array) : problem;
+    return problem == NULL ? check_last_arrow_offsets(field, array) : problem;
 }
 
 /* ---- Columns */
@@ -536,8 +537,8 @@ int glint_columns_decode(struct glint_columns *c, struct glint_error *error)
 /* ---- Columns of other programs */
 
 /* Copies a schema, whose shape was checked, into the arena. */
-static bool copy_schema(struct arena *arena, const struct ArrowSchema *from,
-                        struct ArrowSchema *out)
+static bool copy_arrow_schema(struct arena *arena, const struct ArrowSchema *from,
+                              struct ArrowSchema *out)
 {
     *out = (struct ArrowSchema){.format = arena_strdup(arena, from->format),
                                 .name = arena_strdup(arena, from->name != NULL ? from->name : ""),
@@ -549,11 +550,11 @@ static bool copy_schema(struct arena *arena, const struct ArrowSchema *from,
     bool ok = out->format != NULL && out->name != NULL && parts != NULL && out->children != NULL;
     for (int64_t i = 0; ok && i < from->n_children; i++) {
         out->children[i] = &parts[i];
-        ok = copy_schema(arena, from->children[i], &parts[i]);
+        ok = copy_arrow_schema(arena, from->children[i], &parts[i]);
     }
     if (!ok || from->dictionary == NULL) return ok;
     out->dictionary = &parts[from->n_children];
-    return copy_schema(arena, from->dictionary, out->dictionary);
+    return copy_arrow_schema(arena, from->dictionary, out->dictionary);
 }
 
 /* Programs take a struct as a table only without an offset: its columns get it. */
@@ -627,7 +628,8 @@ static struct glint_columns *create_columns_from_array(const struct ArrowSchema 
     atomic_init(&c->shares, 1);
     c->taken = taken;
     const char *problem = arrow_field_read(schema, &c->arena, &c->field);
-    if (problem == NULL && !copy_schema(&c->arena, schema, &c->schema)) problem = "out of memory";
+    if (problem == NULL && !copy_arrow_schema(&c->arena, schema, &c->schema))
+        problem = "out of memory";
     if (problem == NULL) problem = check_adopted_array(c);
     if (problem == NULL) return c;
     set_columns_invalid_error(error, problem);
@@ -662,7 +664,7 @@ uint64_t glint_columns_rows(const struct glint_columns *c)
     return (uint64_t)c->array.length;
 }
 
-static uint64_t array_bytes(const struct arrow_field *f, const struct ArrowArray *a)
+static uint64_t arrow_array_bytes(const struct arrow_field *f, const struct ArrowArray *a)
 {
     const uint64_t rows = (uint64_t)a->length;
     const uint64_t bits = arrow_value_bits(f);
@@ -680,13 +682,13 @@ static uint64_t array_bytes(const struct arrow_field *f, const struct ArrowArray
         for (int64_t i = 0; i < a->n_buffers - 3; i++) size += (uint64_t)sizes[i];
     }
     for (uint32_t i = 0; i < f->child_count; i++)
-        size += array_bytes(&f->children[i], a->children[i]);
-    return f->dictionary != NULL ? size + array_bytes(f->dictionary, a->dictionary) : size;
+        size += arrow_array_bytes(&f->children[i], a->children[i]);
+    return f->dictionary != NULL ? size + arrow_array_bytes(f->dictionary, a->dictionary) : size;
 }
 
 uint64_t glint_columns_size(const struct glint_columns *c)
 {
-    return c->memory != NULL ? c->size : array_bytes(&c->field, &c->array);
+    return c->memory != NULL ? c->size : arrow_array_bytes(&c->field, &c->array);
 }
 
 int glint_columns_encode(struct glint_columns *c, uint64_t first, uint64_t count,
@@ -736,8 +738,8 @@ static void release_exported_schema(struct ArrowSchema *s)
     mem_free(e);
 }
 
-static bool export_schema(struct glint_columns *c, const struct ArrowSchema *from,
-                          struct ArrowSchema *out)
+static bool export_arrow_schema(struct glint_columns *c, const struct ArrowSchema *from,
+                                struct ArrowSchema *out)
 {
     const int64_t count = from->n_children + (from->dictionary != NULL);
     struct exported *e = create_exported(c, (uint64_t)count, sizeof *out);
@@ -749,8 +751,8 @@ static bool export_schema(struct glint_columns *c, const struct ArrowSchema *fro
     out->private_data = e;
     bool ok = true;
     for (int64_t i = 0; ok && i < count; i++)
-        ok = export_schema(c, i < from->n_children ? from->children[i] : from->dictionary,
-                           e->schemas[i]);
+        ok = export_arrow_schema(c, i < from->n_children ? from->children[i] : from->dictionary,
+                                 e->schemas[i]);
     return ok;
 }
 
@@ -764,8 +766,8 @@ static void release_exported_array(struct ArrowArray *a)
     mem_free(e);
 }
 
-static bool export_array(struct glint_columns *c, const struct ArrowArray *from,
-                         struct ArrowArray *out)
+static bool export_arrow_array(struct glint_columns *c, const struct ArrowArray *from,
+                               struct ArrowArray *out)
 {
     const int64_t count = from->n_children + (from->dictionary != NULL);
     struct exported *e = create_exported(c, (uint64_t)count, sizeof *out);
@@ -777,8 +779,8 @@ static bool export_array(struct glint_columns *c, const struct ArrowArray *from,
     out->private_data = e;
     bool ok = true;
     for (int64_t i = 0; ok && i < count; i++)
-        ok = export_array(c, i < from->n_children ? from->children[i] : from->dictionary,
-                          e->arrays[i]);
+        ok = export_arrow_array(c, i < from->n_children ? from->children[i] : from->dictionary,
+                                e->arrays[i]);
     return ok;
 }
 
@@ -788,8 +790,8 @@ int glint_columns_export(struct glint_columns *c, struct ArrowSchema *out_schema
     assert(c->field.format != NULL);
     if (out_schema != NULL) *out_schema = (struct ArrowSchema){.release = NULL};
     if (out_array != NULL) *out_array = (struct ArrowArray){.release = NULL};
-    bool ok = out_schema == NULL || export_schema(c, &c->schema, out_schema);
-    ok = ok && (out_array == NULL || export_array(c, &c->array, out_array));
+    bool ok = out_schema == NULL || export_arrow_schema(c, &c->schema, out_schema);
+    ok = ok && (out_array == NULL || export_arrow_array(c, &c->array, out_array));
     if (ok) return 0;
     if (out_schema != NULL && out_schema->release != NULL) out_schema->release(out_schema);
     if (out_array != NULL && out_array->release != NULL) out_array->release(out_array);
@@ -832,14 +834,14 @@ static void release_columns_stream(struct ArrowArrayStream *stream)
 }
 
 /* Whether two schemas have the same types and names. */
-static bool is_same_schema(const struct ArrowSchema *a, const struct ArrowSchema *b)
+static bool is_same_arrow_schema(const struct ArrowSchema *a, const struct ArrowSchema *b)
 {
     if (strcmp(a->format, b->format) != 0 || strcmp(a->name, b->name) != 0 ||
         a->n_children != b->n_children || (a->dictionary != NULL) != (b->dictionary != NULL))
         return false;
     for (int64_t i = 0; i < a->n_children; i++)
-        if (!is_same_schema(a->children[i], b->children[i])) return false;
-    return a->dictionary == NULL || is_same_schema(a->dictionary, b->dictionary);
+        if (!is_same_arrow_schema(a->children[i], b->children[i])) return false;
+    return a->dictionary == NULL || is_same_arrow_schema(a->dictionary, b->dictionary);
 }
 
 int glint_columns_stream(struct glint_columns *const *columns, uint64_t count,
@@ -847,7 +849,7 @@ int glint_columns_stream(struct glint_columns *const *columns, uint64_t count,
 {
     assert(count > 0);
     for (uint64_t i = 1; i < count; i++)
-        if (!is_same_schema(&columns[0]->schema, &columns[i]->schema))
+        if (!is_same_arrow_schema(&columns[0]->schema, &columns[i]->schema))
             return set_columns_invalid_error(error,
                                              "batches have columns of different names or types");
     struct columns_stream *s = mem_alloc(sizeof *s + count * sizeof(void *));

@@ -374,9 +374,9 @@ static int set_file_identity(struct input_walk *w, const struct remote_identity 
 
 /* Returns 1 and sets `file`; 0 if it was recorded as bad; or a code. *out_code says why it is bad;
  * `quiet`: INPUT_NOT_FOUND is not recorded. */
-static int identify_object(struct input_walk *w, struct remote_reader *reader, const char *url,
-                           const char *name, bool quiet, struct input_file *file,
-                           enum glint_code *out_code)
+static int fetch_identity_of_object(struct input_walk *w, struct remote_reader *reader,
+                                    const char *url, const char *name, bool quiet,
+                                    struct input_file *file, enum glint_code *out_code)
 {
     uint8_t head[FORMAT_HEAD_BYTES];
     struct remote_identity identity = {.size = 0};
@@ -399,12 +399,12 @@ static int identify_object(struct input_walk *w, struct remote_reader *reader, c
     return set_file_identity(w, &identity, file);
 }
 
-static int identify_url(struct input_walk *w, const char *url, const char *name, bool quiet,
-                        struct input_file *file, enum glint_code *out_code)
+static int fetch_identity_of_url(struct input_walk *w, const char *url, const char *name,
+                                 bool quiet, struct input_file *file, enum glint_code *out_code)
 {
     struct remote_reader *reader = remote_reader_create(w->env, url, name, w->list->cancelled);
     if (reader == NULL) return error_no_memory(w->error);
-    const int r = identify_object(w, reader, url, name, quiet, file, out_code);
+    const int r = fetch_identity_of_object(w, reader, url, name, quiet, file, out_code);
     remote_reader_destroy(reader);
     return r;
 }
@@ -578,9 +578,9 @@ static int add_listed_object(struct url_list *l, struct url_entry *e)
         if (!file.detect) file.compression = format_compression_of_name(e->url);
         r = set_file_identity(w, &e->identity, &file);
     } else if (e->reader != NULL) {
-        r = identify_object(w, e->reader, e->url, e->url, false, &file, &code);
+        r = fetch_identity_of_object(w, e->reader, e->url, e->url, false, &file, &code);
     } else {
-        r = identify_url(w, e->url, e->url, false, &file, &code);
+        r = fetch_identity_of_url(w, e->url, e->url, false, &file, &code);
     }
     remote_reader_destroy(e->reader);
     e->reader = NULL;
@@ -676,7 +676,7 @@ static int add_s3_or_webhdfs_url(struct input_walk *w, const char *text)
     const bool directory = url[size - 1] == '/' || size == root;
     while (size > root && url[size - 1] == '/') url[--size] = '\0';
     if (!directory) {
-        int r = identify_url(w, url, url, true, &file, &code);
+        int r = fetch_identity_of_url(w, url, url, true, &file, &code);
         if (r > 0 && !remote_identity_is_directory(file.remote))
             return add_object_of_store(w, url, &file);
         if (r < 0 || (r == 0 && code != GLINT_E_INPUT_NOT_FOUND)) return r;
@@ -697,6 +697,6 @@ int input_add_url(struct input_walk *w, const char *url)
     const char *problem = remote_url_check(url, &hint);
     if (problem != NULL) return input_record_bad_path(w, GLINT_E_INPUT_URL, name, problem, hint);
     if (remote_url_kind(url) != REMOTE_HTTP) return add_s3_or_webhdfs_url(w, url);
-    int r = identify_url(w, url, name, false, &file, &code);
+    int r = fetch_identity_of_url(w, url, name, false, &file, &code);
     return r > 0 ? append_object(w, url, name, &file) : r;
 }

@@ -101,7 +101,7 @@ static enum remote_result set_garbled_error(const struct remote_reader *r, const
     return REMOTE_GARBLED;
 }
 
-static enum remote_result set_status_error(struct remote_reader *r, struct glint_error *error)
+static enum remote_result set_http_status_error(struct remote_reader *r, struct glint_error *error)
 {
     r->retry.wait_ms = r->transfer.retry_after_ms;
     if (r->transfer.status == 412 && r->known)
@@ -127,7 +127,7 @@ static enum remote_result set_identity_from_response(struct remote_reader *r,
 }
 
 /* Whether the response is of the object, and contains the byte r->at. */
-static enum remote_result check_response(struct remote_reader *r, struct glint_error *error)
+static enum remote_result check_range_response(struct remote_reader *r, struct glint_error *error)
 {
     const struct remote_response *response = &r->transfer.response;
     const bool partial = r->transfer.status == 206;
@@ -218,9 +218,9 @@ static enum remote_result await_response(struct remote_reader *r, struct glint_e
     if (result == REMOTE_OK && r->transfer.status == 416 && !r->known)
         result = request_whole_object(r, error);
     if (result == REMOTE_OK && r->transfer.status != 200 && r->transfer.status != 206)
-        result = set_status_error(r, error);
+        result = set_http_status_error(r, error);
     else if (result == REMOTE_OK && r->target.kind != REMOTE_WEBHDFS)
-        result = check_response(r, error);
+        result = check_range_response(r, error);
     return result;
 }
 
@@ -388,8 +388,8 @@ bool hdfs_status_parse(const uint8_t *text, uint64_t size, struct listed_object 
 }
 
 /* WebHDFS describes a file in a response of its own. */
-static int identify_hdfs(struct remote_reader *r, struct remote_identity *out,
-                         struct glint_error *error)
+static int fetch_identity_of_hdfs_file(struct remote_reader *r, struct remote_identity *out,
+                                       struct glint_error *error)
 {
     struct buffer text = {NULL, 0, 0};
     struct listed_object status;
@@ -410,7 +410,7 @@ int64_t remote_reader_identify(struct remote_reader *r, void *head, uint64_t siz
 {
     if (remote_url_kind(r->url) == REMOTE_WEBHDFS && !r->known) {
         struct remote_identity identity;
-        const int code = identify_hdfs(r, &identity, error);
+        const int code = fetch_identity_of_hdfs_file(r, &identity, error);
         if (code < 0) return code;
         *out = identity;
         if (remote_identity_is_directory(out)) return 0;
@@ -433,7 +433,7 @@ int remote_reader_check_unchanged(struct remote_reader *r, struct glint_error *e
 {
     struct remote_identity now;
     if (remote_url_kind(r->url) != REMOTE_WEBHDFS) return 0; /* each response was checked */
-    const int code = identify_hdfs(r, &now, error);
+    const int code = fetch_identity_of_hdfs_file(r, &now, error);
     if (code < 0) return code;
     if (now.size != r->identity.size) set_changed_error(r, "its size has changed", error);
     if (strcmp(now.version, r->identity.version) != 0)

@@ -59,8 +59,8 @@ static void pack_column_map(struct packer *p, const struct column_map *map,
     }
 }
 
-static void pack_layout(struct packer *p, const struct row_layout *layout,
-                        const struct row_layout *before)
+static void pack_row_layout(struct packer *p, const struct row_layout *layout,
+                            const struct row_layout *before)
 {
     const bool typed = layout != NULL && layout->types.size > 0;
     const uint64_t elements = layout != NULL ? 2 + 2 * (uint64_t)layout->count + typed : 0;
@@ -102,7 +102,7 @@ bool split_encode(const struct split *split, struct buffer *out)
         pack_column_map(&p, piece->columns, i > 0 ? piece[-1].columns : NULL);
         pack_bytes(&p, piece->nulls);
         pack_u64(&p, piece->format);
-        pack_layout(&p, piece->layout, i > 0 ? piece[-1].layout : NULL);
+        pack_row_layout(&p, piece->layout, i > 0 ? piece[-1].layout : NULL);
         pack_u64(&p, piece->rows_before);
     }
     const bool ok = !p.failed && buffer_append(out, p.out.data, p.out.size);
@@ -110,7 +110,7 @@ bool split_encode(const struct split *split, struct buffer *out)
     return ok;
 }
 
-static bool frames_are_valid(const struct split_piece *piece)
+static bool frames_of_piece_are_valid(const struct split_piece *piece)
 {
     if (piece->frames_end == 0) return piece->frames_start == 0;
     return piece->compression != COMPRESSION_NONE && piece->frames_start < piece->frames_end &&
@@ -145,8 +145,8 @@ static int decode_column_map_runs(struct unpacker *u, struct arena *arena,
 }
 
 /* `before`: of the piece before, or NULL. */
-static int decode_column_map(struct unpacker *fields, struct arena *arena,
-                             const struct column_map *before, struct split_piece *out)
+static int decode_column_map_or_reference(struct unpacker *fields, struct arena *arena,
+                                          const struct column_map *before, struct split_piece *out)
 {
     struct unpacker u = unpack_array(fields);
     if (u.count == 0) return unpack_is_complete(&u) ? 1 : 0;
@@ -188,8 +188,8 @@ static int decode_row_layout(struct unpacker *u, uint64_t count, struct arena *a
 }
 
 /* `before`: of the piece before, or NULL. */
-static int decode_layout(struct unpacker *fields, struct arena *arena,
-                         const struct row_layout *before, struct split_piece *out)
+static int decode_row_layout_or_reference(struct unpacker *fields, struct arena *arena,
+                                          const struct row_layout *before, struct split_piece *out)
 {
     struct unpacker u = unpack_array(fields);
     const uint64_t count = u.count;
@@ -203,8 +203,8 @@ static int decode_layout(struct unpacker *fields, struct arena *arena,
 
 /* Returns 1, 0 if the piece is malformed, -1 when out of memory. Offsets are limited so that sums
  * of them cannot overflow in the readers. */
-static int decode_piece(struct unpacker *u, struct arena *arena, const struct split_piece *before,
-                        struct split_piece *out)
+static int decode_split_piece(struct unpacker *u, struct arena *arena,
+                              const struct split_piece *before, struct split_piece *out)
 {
     char path[PATH_MAX], stored[PATH_MAX];
     struct remote_identity remote;
@@ -227,12 +227,13 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct sp
     out->frames_end = unpack_u64(&fields, INT64_MAX);
     const uint64_t number = unpack_u64(&fields, REMOTE_NUMBERS - 1);
     unpack_text(&fields, remote.version, sizeof remote.version);
-    const int columns =
-        decode_column_map(&fields, arena, before != NULL ? before->columns : NULL, out);
+    const int columns = decode_column_map_or_reference(
+        &fields, arena, before != NULL ? before->columns : NULL, out);
     if (columns <= 0) return columns;
     const struct glint_slice nulls = unpack_bytes(&fields);
     out->format = (uint8_t)unpack_u64(&fields, FORMAT_ORC);
-    const int layout = decode_layout(&fields, arena, before != NULL ? before->layout : NULL, out);
+    const int layout =
+        decode_row_layout_or_reference(&fields, arena, before != NULL ? before->layout : NULL, out);
     if (layout <= 0) return layout;
     out->rows_before = unpack_u64(&fields, INT64_MAX);
     if (out->rows_before > 0 && out->layout == NULL) return 0;
@@ -245,7 +246,7 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct sp
     if (out->offset > most || (out->header && out->offset > 0)) return 0;
     const bool whole = out->length == SPLIT_TO_END && (compressed || out->offset == 0);
     if (out->length > most - out->offset && !whole) return 0;
-    if (!frames_are_valid(out)) return 0;
+    if (!frames_of_piece_are_valid(out)) return 0;
     if (out->csv == CSV_ANY ? !out->records : out->records && out->csv == 0) return 0;
     if (json && (out->csv != 0 || out->header || out->columns != NULL)) return 0;
     if (!json && pointers.size > 0) return 0;
@@ -267,7 +268,7 @@ static int decode_piece(struct unpacker *u, struct arena *arena, const struct sp
     return number == REMOTE_FILE || out->remote != NULL ? 1 : -1;
 }
 
-static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *out)
+static int decode_split_pieces(struct unpacker *u, struct arena *arena, struct split *out)
 {
     if (u->count == 0 || u->count > SPLIT_FILES_MAX) return 0;
     struct split_piece *pieces = arena_alloc(arena, u->count * sizeof *pieces);
@@ -275,7 +276,7 @@ static int decode_pieces(struct unpacker *u, struct arena *arena, struct split *
     *out = (struct split){.pieces = pieces, .count = (uint32_t)u->count};
     int r = 1;
     for (uint32_t i = 0; r > 0 && i < out->count; i++)
-        r = decode_piece(u, arena, i > 0 ? &pieces[i - 1] : NULL, &pieces[i]);
+        r = decode_split_piece(u, arena, i > 0 ? &pieces[i - 1] : NULL, &pieces[i]);
     return r;
 }
 
@@ -283,7 +284,7 @@ int split_decode(struct glint_slice bytes, struct arena *arena, struct split *ou
                  struct glint_error *error)
 {
     struct unpacker u = unpack_begin(bytes);
-    int r = decode_pieces(&u, arena, out);
+    int r = decode_split_pieces(&u, arena, out);
     if (r > 0) return 0;
     *out = (struct split){.pieces = NULL};
     if (r < 0) return error_no_memory(error);

@@ -40,7 +40,7 @@ static bool is_reading_payload(const struct conn *c)
 
 /* ---- Frames */
 
-static void reset_read_frame(struct conn *c)
+static void prepare_for_next_frame(struct conn *c)
 {
     c->header_fill = 0;
     c->fill = 0;
@@ -74,7 +74,7 @@ static void on_control_frame_complete(struct conn *c, const uint8_t *payload)
     else if (r == 0)
         r = c->events->frame(c->arg, c, &f, bytes, &why);
     assert(r == 0 || why.code != GLINT_OK);
-    reset_read_frame(c);
+    prepare_for_next_frame(c);
     if (why.code != GLINT_OK) conn_fail(c, &why);
 }
 
@@ -85,7 +85,7 @@ static void on_data_frame_complete(struct conn *c)
     /* Another long DATA frame is likely next. Reading only its header now lets its payload go to
      * its buffer directly. */
     c->short_read = f.length >= IN_PLACE_BYTES;
-    reset_read_frame(c);
+    prepare_for_next_frame(c);
     if (wanted && c->events->data != NULL) c->events->data(c->arg, c, &f);
 }
 

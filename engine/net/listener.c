@@ -64,20 +64,20 @@ uint64_t address_source_key(const struct sockaddr *address)
     return prefix;
 }
 
-static bool is_source_free(const struct pending_source *s)
+static bool is_pending_source_unused(const struct pending_source *s)
 {
     for (unsigned i = 0; i < PENDING_CLASSES; i++)
         if (s->counts[i] > 0) return false;
     return true;
 }
 
-static struct pending_source *find_source_or_free_slot(struct pending_conns *p, uint64_t key)
+static struct pending_source *find_pending_source_or_slot(struct pending_conns *p, uint64_t key)
 {
     struct pending_source *free = NULL;
     for (size_t i = 0; i < sizeof p->sources / sizeof p->sources[0]; i++) {
         struct pending_source *s = &p->sources[i];
-        if (!is_source_free(s) && s->key == key) return s;
-        if (free == NULL && is_source_free(s)) free = s;
+        if (!is_pending_source_unused(s) && s->key == key) return s;
+        if (free == NULL && is_pending_source_unused(s)) free = s;
     }
     assert(free != NULL); /* there are as many entries as connections */
     free->key = key;
@@ -106,7 +106,7 @@ static void pending_class_remove(struct pending_conns *p, struct conn *c)
 
 void pending_conns_add(struct pending_conns *p, struct conn *c)
 {
-    c->source = find_source_or_free_slot(p, c->source_key);
+    c->source = find_pending_source_or_slot(p, c->source_key);
     pending_class_add(p, c, PENDING_UNKNOWN);
 }
 

@@ -417,13 +417,13 @@ int rdd_encode_partition_splits(struct glint *g, struct glint_rdd *rdd, uint32_t
 }
 
 /* ---- Wire format of a stage: [[output ...], [node ...]]; a node is an array of the fields of
- * stage_node_pack, in order.
+ * pack_stage_node, in order.
  *
  * The bytes come from a peer and are not trusted. Each field is checked as it is read, then each
  * node for the properties that running it relies on, so that a decoded stage needs no further
  * checks. */
 
-static void dependency_pack(struct packer *p, const struct shuffle_dependency *w)
+static void pack_shuffle_dependency(struct packer *p, const struct shuffle_dependency *w)
 {
     pack_array(p, w->partition_fn == NULL ? 5 : 7);
     pack_u64(p, w->partitioner);
@@ -437,7 +437,7 @@ static void dependency_pack(struct packer *p, const struct shuffle_dependency *w
     pack_bytes(p, w->partition_args);
 }
 
-static void stage_node_pack(struct packer *p, const struct stage_node *n)
+static void pack_stage_node(struct packer *p, const struct stage_node *n)
 {
     pack_array(p, 14);
     pack_u64(p, n->rdd);
@@ -453,7 +453,7 @@ static void stage_node_pack(struct packer *p, const struct stage_node *n)
     pack_u64(p, n->parents[0]);
     pack_u64(p, n->parents[1]);
     pack_u64(p, n->partitions);
-    dependency_pack(p, &n->dependency);
+    pack_shuffle_dependency(p, &n->dependency);
 }
 
 int stage_plan_encode(const struct stage_plan *s, struct buffer *out, struct glint_error *error)
@@ -464,13 +464,13 @@ int stage_plan_encode(const struct stage_plan *s, struct buffer *out, struct gli
     pack_array(&p, s->output_count);
     for (uint32_t i = 0; i < s->output_count; i++) pack_text(&p, s->outputs[i]);
     pack_array(&p, s->node_count);
-    for (uint32_t i = 0; i < s->node_count; i++) stage_node_pack(&p, &s->nodes[i]);
+    for (uint32_t i = 0; i < s->node_count; i++) pack_stage_node(&p, &s->nodes[i]);
     return packer_finish(&p, out, error);
 }
 
 /* Returns false when out of memory. Bytes that do not parse set `failed` of the unpacker. */
-static bool dependency_unpack(struct unpacker *u, struct shuffle_dependency *w,
-                              char out_partition_fn[NAME_BYTES_MAX], struct arena *memory)
+static bool unpack_shuffle_dependency(struct unpacker *u, struct shuffle_dependency *w,
+                                      char out_partition_fn[NAME_BYTES_MAX], struct arena *memory)
 {
     w->partitioner = (enum partitioner)unpack_u64(u, PARTITION_FUNCTION);
     w->combine = (enum combine)unpack_u64(u, COMBINE_CREATE);
@@ -493,7 +493,7 @@ static bool dependency_unpack(struct unpacker *u, struct shuffle_dependency *w,
     return true;
 }
 
-static uint32_t parent_node_unpack(struct unpacker *u, uint32_t self)
+static uint32_t unpack_parent_of_stage_node(struct unpacker *u, uint32_t self)
 {
     uint64_t parent = unpack_u64(u, UINT32_MAX);
     /* Parents come first, so no cycles. */
@@ -517,7 +517,7 @@ static int find_named_function(const struct context_config *registry, const char
     return 0;
 }
 
-static int stage_node_unpack(struct unpacker *u, struct stage_node *n, uint32_t self,
+static int unpack_stage_node(struct unpacker *u, struct stage_node *n, uint32_t self,
                              struct arena *memory, const struct context_config *registry,
                              struct glint_error *error)
 {
@@ -532,11 +532,11 @@ static int stage_node_unpack(struct unpacker *u, struct stage_node *n, uint32_t 
     n->grouped = unpack_u64(u, 1) != 0;
     n->narrow = unpack_u64(u, 1) != 0;
     n->persist = (unsigned)unpack_u64(u, GLINT_MEMORY | GLINT_DISK);
-    n->parents[0] = parent_node_unpack(u, self);
-    n->parents[1] = parent_node_unpack(u, self);
+    n->parents[0] = unpack_parent_of_stage_node(u, self);
+    n->parents[1] = unpack_parent_of_stage_node(u, self);
     n->partitions = (uint32_t)unpack_u64(u, PARTITIONS_MAX);
     struct unpacker dependency = unpack_array(u);
-    if (!dependency_unpack(&dependency, &n->dependency, partition_fn, memory))
+    if (!unpack_shuffle_dependency(&dependency, &n->dependency, partition_fn, memory))
         return error_no_memory(error);
     if (!unpack_is_complete(u) || dependency.failed || n->schema.key < GLINT_NONE ||
         n->schema.value < GLINT_NONE)
@@ -550,8 +550,8 @@ static int stage_node_unpack(struct unpacker *u, struct stage_node *n, uint32_t 
 
 /* Checks that the operator takes the function, and the functions what the node's parent emits. The
  * parent of a shuffle is in another stage, so there only the functions themselves are checked. */
-static int node_check_functions(const struct stage_plan *s, const struct stage_node *n,
-                                struct glint_error *error)
+static int stage_node_check_functions(const struct stage_plan *s, const struct stage_node *n,
+                                      struct glint_error *error)
 {
     const struct glint_function *partition_fn = n->dependency.partition_fn;
     const bool first = n->parents[0] == STAGE_NO_PARENT;
@@ -573,7 +573,7 @@ static int node_check_functions(const struct stage_plan *s, const struct stage_n
 
 /* Checks what running a node relies on: the number of parents that its kind has, and matching
  * partitions. */
-static bool node_is_valid(const struct stage_plan *s, uint32_t number)
+static bool stage_node_is_valid(const struct stage_plan *s, uint32_t number)
 {
     const struct stage_node *n = &s->nodes[number];
     bool root = number + 1 == s->node_count;
@@ -602,8 +602,8 @@ static bool node_is_valid(const struct stage_plan *s, uint32_t number)
     return false;
 }
 
-static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
-                        const struct context_config *registry, struct glint_error *error)
+static int unpack_stage_nodes(struct stage_plan *s, struct unpacker *nodes,
+                              const struct context_config *registry, struct glint_error *error)
 {
     int r = 0;
     s->nodes = arena_alloc(&s->memory, sizeof *s->nodes * nodes->count);
@@ -611,18 +611,18 @@ static int nodes_unpack(struct stage_plan *s, struct unpacker *nodes,
     memset(s->nodes, 0, sizeof *s->nodes * nodes->count);
     for (; r == 0 && s->node_count < nodes->count; s->node_count++) {
         struct unpacker fields = unpack_array(nodes);
-        r = stage_node_unpack(&fields, &s->nodes[s->node_count], s->node_count, &s->memory,
+        r = unpack_stage_node(&fields, &s->nodes[s->node_count], s->node_count, &s->memory,
                               registry, error);
     }
     for (uint32_t i = 0; r == 0 && i < s->node_count; i++)
-        if (!node_is_valid(s, i))
+        if (!stage_node_is_valid(s, i))
             r = error_set(error, GLINT_E_PROTOCOL, NULL, "stage node %u is invalid", i);
         else
-            r = node_check_functions(s, &s->nodes[i], error);
+            r = stage_node_check_functions(s, &s->nodes[i], error);
     return r;
 }
 
-static int output_paths_unpack(struct stage_plan *s, struct unpacker *outputs,
+static int unpack_output_paths(struct stage_plan *s, struct unpacker *outputs,
                                struct glint_error *error)
 {
     int r = 0;
@@ -643,11 +643,11 @@ int stage_plan_decode(struct stage_plan *s, struct glint_slice bytes,
 {
     memset(s, 0, sizeof *s);
     struct unpacker u = unpack_begin(bytes), outputs = unpack_array(&u), nodes = unpack_array(&u);
-    int r = u.failed ? 0 : output_paths_unpack(s, &outputs, error);
+    int r = u.failed ? 0 : unpack_output_paths(s, &outputs, error);
     if (r == 0 && (!unpack_is_complete(&u) || !unpack_is_complete(&outputs) || nodes.count < 1 ||
                    nodes.count > PLAN_NODES_MAX + 1))
         r = error_set(error, GLINT_E_PROTOCOL, NULL, "cannot decode a stage");
-    if (r == 0) r = nodes_unpack(s, &nodes, registry, error);
+    if (r == 0) r = unpack_stage_nodes(s, &nodes, registry, error);
     if (r != 0) stage_plan_fini(s);
     return r;
 }

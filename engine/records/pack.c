@@ -20,13 +20,13 @@ static uint64_t load_big_endian(const uint8_t *p, unsigned bytes)
     return v;
 }
 
-static void set_signed_number(struct msgpack_head *h, int64_t v)
+static void set_signed_msgpack_number(struct msgpack_head *h, int64_t v)
 {
     h->kind = v < 0 ? MSGPACK_KIND_INT : MSGPACK_KIND_UINT;
     h->i64 = v;
 }
 
-static double load_f64(const uint8_t *p, unsigned bytes)
+static double load_big_endian_float(const uint8_t *p, unsigned bytes)
 {
     uint64_t bits = load_big_endian(p, bytes);
     if (bytes == 8) {
@@ -69,7 +69,7 @@ static bool read_msgpack_byte_head(uint8_t byte, struct msgpack_head *h)
 {
     h->head_size = 1;
     if (byte <= 0x7f || byte >= 0xe0) {
-        set_signed_number(h, (int8_t)byte);
+        set_signed_msgpack_number(h, (int8_t)byte);
         return true;
     }
     if (byte >= 0xc0) return false;
@@ -94,9 +94,9 @@ static enum msgpack_validity read_msgpack_wide_head(const uint8_t *data, uint64_
     if (h->kind == MSGPACK_KIND_BOOL)
         h->boolean = data[0] == 0xc3;
     else if (h->kind == MSGPACK_KIND_FLOAT)
-        h->f64 = load_f64(data + 1, width);
+        h->f64 = load_big_endian_float(data + 1, width);
     else if (heads[at].is_signed)
-        set_signed_number(h, (int64_t)(number << (64 - 8 * width)) >> (64 - 8 * width));
+        set_signed_msgpack_number(h, (int64_t)(number << (64 - 8 * width)) >> (64 - 8 * width));
     else
         h->u64 = number; /* size and count are the same member */
     if (h->kind == MSGPACK_KIND_EXT) {

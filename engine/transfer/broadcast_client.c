@@ -199,7 +199,8 @@ static void fail_broadcast_and_waiters(struct broadcast *broadcast, const struct
     pthread_mutex_unlock(&v->lock);
 }
 
-static void request_blocks_from_driver(struct broadcast *broadcast, struct block_request *t)
+static void request_broadcast_blocks_from_driver(struct broadcast *broadcast,
+                                                 struct block_request *t)
 {
     t->id = broadcast->id;
     bool ended = broadcast->complete || broadcast->error.code != GLINT_OK;
@@ -247,7 +248,7 @@ int broadcast_client_add(struct broadcast_client *v, uint64_t id, uint64_t size,
     pthread_cond_broadcast(&v->changed);
     pthread_mutex_unlock(&v->lock);
     struct block_request t = {.id = id};
-    if (!broadcast->complete) request_blocks_from_driver(broadcast, &t);
+    if (!broadcast->complete) request_broadcast_blocks_from_driver(broadcast, &t);
     return 0;
 }
 
@@ -255,7 +256,7 @@ void broadcast_client_request_missing_blocks(struct broadcast_client *v)
 {
     for (struct broadcast *b = v->first; b != NULL; b = b->next) {
         struct block_request t = {.id = b->id};
-        if (!b->complete) request_blocks_from_driver(b, &t);
+        if (!b->complete) request_broadcast_blocks_from_driver(b, &t);
     }
 }
 
@@ -296,7 +297,7 @@ static void on_broadcast_block_received(struct broadcast *broadcast, uint32_t bl
     if (broadcast->complete) pthread_cond_broadcast(&v->changed);
     pthread_mutex_unlock(&v->lock);
     struct block_request t = {.received_count = 1, .received = {block}};
-    request_blocks_from_driver(broadcast, &t);
+    request_broadcast_blocks_from_driver(broadcast, &t);
 }
 
 static void on_broadcast_block_failed(struct broadcast *broadcast, uint32_t block,
@@ -307,7 +308,7 @@ static void on_broadcast_block_failed(struct broadcast *broadcast, uint32_t bloc
     b->state = BLOCK_MISSING;
     if (++b->failures >= BLOCK_TRIES_MAX) fail_broadcast_and_waiters(broadcast, why);
     struct block_request t = {.failed_count = 1, .failed = {block}};
-    request_blocks_from_driver(broadcast, &t);
+    request_broadcast_blocks_from_driver(broadcast, &t);
 }
 
 static void on_broadcast_block(struct fetch_request *fetch)
@@ -342,8 +343,9 @@ static void ref_broadcast_for_request(struct broadcast *broadcast)
 
 /* Checks the whole assignment first, so that PROTOCOL leaves nothing changed. Each block must be
  * MISSING: two requests must never write to the same memory. */
-static int check_block_assignment(const struct broadcast *broadcast,
-                                  const struct block_assignment *t, struct glint_error *error)
+static int check_broadcast_block_assignment(const struct broadcast *broadcast,
+                                            const struct block_assignment *t,
+                                            struct glint_error *error)
 {
     if (broadcast == NULL)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "broadcast %llu was not announced",
@@ -371,7 +373,7 @@ int broadcast_client_on_assign(struct broadcast_client *v, const struct block_as
     struct broadcast *broadcast = find_announced_broadcast(v, t->id);
     /* It was removed while the assignment was on its way. */
     if (broadcast == NULL && t->id <= v->last_announced) return 0;
-    int r = check_block_assignment(broadcast, t, error);
+    int r = check_broadcast_block_assignment(broadcast, t, error);
     if (r != 0 || t->count == 0) return r;
     struct fetch_request *first = NULL, **last = &first;
     for (uint32_t i = 0; i < t->count; i++) {

@@ -10,9 +10,10 @@
  * failed to get a block gets it from the driver, and excludes that source for a while: two
  * executors that cannot reach each other cost the driver a block or two, not the whole broadcast.
  *
- *   state of a block, per executor:  MISSING   -> REQUESTED  [begin_block_transfer]
- *                                    REQUESTED -> RECEIVED   [on_block_transfer_done]
- *                                    REQUESTED -> MISSING    [on_block_transfer_failed] */
+ *   state of a block, per executor:  MISSING   -> REQUESTED  [begin_broadcast_block_transfer]
+ *                                    REQUESTED -> RECEIVED   [on_broadcast_block_transfer_done]
+ *                                    REQUESTED -> MISSING    [on_broadcast_block_transfer_failed]
+ */
 #include "engine/base/mem.h"
 #include "engine/transfer/broadcast.h"
 
@@ -184,8 +185,8 @@ static void update_free_sources(struct tracker *t, const struct broadcast_peer *
     }
 }
 
-static void begin_block_transfer(struct tracker *t, struct broadcast_peer *r,
-                                 struct assigned_block transfer)
+static void begin_broadcast_block_transfer(struct tracker *t, struct broadcast_peer *r,
+                                           struct assigned_block transfer)
 {
     assert(r->transfer_count < TRANSFERS_MAX && !block_set_has(r->received, transfer.block));
     assert(!block_set_has(r->requested, transfer.block));
@@ -204,7 +205,7 @@ static void begin_block_transfer(struct tracker *t, struct broadcast_peer *r,
 }
 
 /* Removes transfer `i` of `r`, which succeeded, failed, or was lost with an executor. */
-static void end_block_transfer(struct tracker *t, struct broadcast_peer *r, uint32_t i)
+static void end_broadcast_block_transfer(struct tracker *t, struct broadcast_peer *r, uint32_t i)
 {
     struct assigned_block transfer = r->transfers[i];
     assert(block_set_has(r->requested, transfer.block));
@@ -224,18 +225,19 @@ static void end_block_transfer(struct tracker *t, struct broadcast_peer *r, uint
 
 /* Returns the index of the transfer of `block` to `r`, or TRANSFERS_MAX if there is none: callers
  * then ignore the message, since an executor may claim anything. */
-static uint32_t find_block_transfer(const struct broadcast_peer *r, uint32_t block)
+static uint32_t find_broadcast_block_transfer(const struct broadcast_peer *r, uint32_t block)
 {
     for (uint32_t i = 0; i < r->transfer_count; i++)
         if (r->transfers[i].block == block) return i;
     return TRANSFERS_MAX;
 }
 
-static void on_block_transfer_done(struct tracker *t, struct broadcast_peer *r, uint32_t block)
+static void on_broadcast_block_transfer_done(struct tracker *t, struct broadcast_peer *r,
+                                             uint32_t block)
 {
-    uint32_t i = find_block_transfer(r, block);
+    uint32_t i = find_broadcast_block_transfer(r, block);
     if (i == TRANSFERS_MAX) return;
-    end_block_transfer(t, r, i);
+    end_broadcast_block_transfer(t, r, i);
     struct block_sources *h = &t->sources[block];
     assert(h->count < h->capacity && !block_set_has(r->received, block));
     h->numbers[h->count++] = r->number;
@@ -244,12 +246,13 @@ static void on_block_transfer_done(struct tracker *t, struct broadcast_peer *r, 
     r->received_count++;
 }
 
-static void on_block_transfer_failed(struct tracker *t, struct broadcast_peer *r, uint32_t block)
+static void on_broadcast_block_transfer_failed(struct tracker *t, struct broadcast_peer *r,
+                                               uint32_t block)
 {
-    uint32_t i = find_block_transfer(r, block);
+    uint32_t i = find_broadcast_block_transfer(r, block);
     if (i == TRANSFERS_MAX) return;
     uint32_t from = r->transfers[i].from;
-    end_block_transfer(t, r, i);
+    end_broadcast_block_transfer(t, r, i);
     /* The driver cannot be excluded; a lost source will not be picked again anyway. */
     if (from == EXECUTOR_ID_DRIVER || find_tracked_peer(t, from) == NULL) return;
     block_set_add(r->failed_before, block);
@@ -267,8 +270,8 @@ static bool is_excluded_source(const struct broadcast_peer *r, uint32_t source)
 
 /* Whether `r` can get the block from the driver only: no source, free or busy, that it does not
  * exclude. Checks at most EXCLUDED_MAX + 1 sources. */
-static bool is_block_only_at_driver(const struct tracker *t, const struct broadcast_peer *r,
-                                    uint32_t block)
+static bool is_broadcast_block_only_at_driver(const struct tracker *t,
+                                              const struct broadcast_peer *r, uint32_t block)
 {
     const struct block_sources *h = &t->sources[block];
     if (block_set_has(r->failed_before, block)) return true;
@@ -285,7 +288,8 @@ static bool driver_may_resend(const struct tracker *t)
 }
 
 /* Returns the source with the fewest uploads, or EXECUTOR_ID_DRIVER if none is free. */
-static uint32_t pick_block_source(struct tracker *t, const struct broadcast_peer *r, uint32_t block)
+static uint32_t pick_broadcast_block_source(struct tracker *t, const struct broadcast_peer *r,
+                                            uint32_t block)
 {
     struct block_sources *h = &t->sources[block];
     uint32_t best = EXECUTOR_ID_DRIVER, least = UPLOADS_MAX;
@@ -304,8 +308,8 @@ static uint32_t pick_block_source(struct tracker *t, const struct broadcast_peer
 /* Picks the next block for `r` and its source. Blocks that only the driver has come first, since
  * no executor can pass them on yet; then the rarest. Executors start the search at different
  * blocks, so that the driver sends each of them another one. Returns false if there is none. */
-static bool pick_block_to_assign(struct tracker *t, const struct broadcast_peer *r,
-                                 struct assigned_block *out)
+static bool pick_broadcast_block_to_assign(struct tracker *t, const struct broadcast_peer *r,
+                                           struct assigned_block *out)
 {
     const bool again = driver_may_resend(t);
     const uint32_t sends = again ? SMALL_SENDS * DRIVER_SENDS_TO : DRIVER_SENDS;
@@ -314,14 +318,14 @@ static bool pick_block_to_assign(struct tracker *t, const struct broadcast_peer 
     for (uint32_t i = 0; i < t->blocks; i++) {
         uint32_t b = (start + i) % t->blocks;
         if (block_set_has(r->received, b) || block_set_has(r->requested, b)) continue;
-        if (again || is_block_only_at_driver(t, r, b)) {
+        if (again || is_broadcast_block_only_at_driver(t, r, b)) {
             if (!driver) continue; /* the driver is busy: another block may be available */
             *out = (struct assigned_block){.block = b, .from = EXECUTOR_ID_DRIVER};
             return true;
         }
         const struct block_sources *h = &t->sources[b];
         if (h->free == 0 || h->count + h->in_flight >= rarest) continue;
-        uint32_t source = pick_block_source(t, r, b);
+        uint32_t source = pick_broadcast_block_source(t, r, b);
         if (source == EXECUTOR_ID_DRIVER) continue;
         *out = (struct assigned_block){.block = b, .from = source};
         rarest = h->count + h->in_flight;
@@ -329,14 +333,14 @@ static bool pick_block_to_assign(struct tracker *t, const struct broadcast_peer 
     return rarest != UINT32_MAX;
 }
 
-static void assign_blocks(struct tracker *t, struct broadcast_peer *r, uint32_t blocks_max,
-                          struct block_assignment *out)
+static void assign_broadcast_blocks(struct tracker *t, struct broadcast_peer *r,
+                                    uint32_t blocks_max, struct block_assignment *out)
 {
     out->count = 0;
     while (out->count < blocks_max && r->transfer_count < TRANSFERS_MAX) {
         struct assigned_block next;
-        if (!pick_block_to_assign(t, r, &next)) break;
-        begin_block_transfer(t, r, next);
+        if (!pick_broadcast_block_to_assign(t, r, &next)) break;
+        begin_broadcast_block_transfer(t, r, next);
         out->blocks[out->count++] = next;
     }
 }
@@ -351,16 +355,18 @@ bool tracker_on_block_request(struct tracker *t, uint32_t executor, const struct
     struct broadcast_peer *r = find_tracked_peer(t, executor);
     if (r == NULL) return true; /* lost: the request crossed with the loss */
     wait_queue_remove(t, r);
-    for (uint32_t i = 0; i < in->received_count; i++) on_block_transfer_done(t, r, in->received[i]);
-    for (uint32_t i = 0; i < in->failed_count; i++) on_block_transfer_failed(t, r, in->failed[i]);
+    for (uint32_t i = 0; i < in->received_count; i++)
+        on_broadcast_block_transfer_done(t, r, in->received[i]);
+    for (uint32_t i = 0; i < in->failed_count; i++)
+        on_broadcast_block_transfer_failed(t, r, in->failed[i]);
     if (in->blocks_max == 0 || r->received_count == t->blocks) return true;
     uint32_t blocks_max = in->blocks_max < TRANSFERS_MAX ? in->blocks_max : TRANSFERS_MAX;
-    assign_blocks(t, r, blocks_max, out);
+    assign_broadcast_blocks(t, r, blocks_max, out);
     if (out->count == 0) wait_queue_add(t, r, blocks_max);
     return true;
 }
 
-static void remove_block_source(struct block_sources *h, uint32_t number, bool was_free)
+static void remove_broadcast_block_source(struct block_sources *h, uint32_t number, bool was_free)
 {
     uint32_t i = 0;
     while (i < h->count && h->numbers[i] != number) i++;
@@ -374,10 +380,10 @@ void tracker_on_executor_lost(struct tracker *t, uint32_t executor)
     struct broadcast_peer *r = find_tracked_peer(t, executor);
     if (r == NULL) return;
     wait_queue_remove(t, r);
-    while (r->transfer_count > 0) end_block_transfer(t, r, r->transfer_count - 1);
+    while (r->transfer_count > 0) end_broadcast_block_transfer(t, r, r->transfer_count - 1);
     for (uint32_t b = 0; b < t->blocks; b++)
         if (block_set_has(r->received, b))
-            remove_block_source(&t->sources[b], executor, r->uploads < UPLOADS_MAX);
+            remove_broadcast_block_source(&t->sources[b], executor, r->uploads < UPLOADS_MAX);
     t->peers[executor] = &lost_peer;
     mem_free(r);
 }
@@ -388,7 +394,7 @@ bool tracker_next_assignment(struct tracker *t, uint32_t *out_executor,
     struct broadcast_peer *r;
     TAILQ_FOREACH(r, &t->queue, waiting)
     {
-        assign_blocks(t, r, r->blocks_max, out);
+        assign_broadcast_blocks(t, r, r->blocks_max, out);
         if (out->count == 0) continue;
         *out_executor = r->number;
         wait_queue_remove(t, r);

@@ -93,7 +93,7 @@ static struct in_flight *find_in_flight(struct fetch_client *c, uint64_t id)
 }
 
 /* Frees the slot and its share of the window, and returns the request. */
-static struct fetch_request *in_flight_release(struct fetch_client *c, struct in_flight *f)
+static struct fetch_request *release_in_flight_request(struct fetch_client *c, struct in_flight *f)
 {
     struct fetch_request *r = f->request;
     assert(c->in_flight_count > 0 && c->in_flight_bytes >= f->bytes);
@@ -230,7 +230,7 @@ void fetch_client_on_closed(struct fetch_client *c)
     c->conn = NULL;
     for (uint32_t i = FETCH_CLIENT_REQUESTS_MAX; i-- > 0;) {
         if (c->in_flight_requests[i].id == 0) continue;
-        struct fetch_request *r = in_flight_release(c, &c->in_flight_requests[i]);
+        struct fetch_request *r = release_in_flight_request(c, &c->in_flight_requests[i]);
         if (r == NULL) continue;
         buffer_fini(&r->response); /* a partial response */
         request_lane_push(c, r, true);
@@ -253,7 +253,7 @@ int fetch_client_on_frame(void *client, struct conn *conn, const struct frame *f
     c->responded = true;
     struct in_flight *in_flight = find_in_flight(c, f->request);
     if (in_flight == NULL) return 0; /* the peer responds twice to one request */
-    struct fetch_request *request = in_flight_release(c, in_flight);
+    struct fetch_request *request = release_in_flight_request(c, in_flight);
     if (request != NULL) fetch_request_end(request, &why);
     fetch_client_send(c);
     return 0;
@@ -297,7 +297,7 @@ uint8_t *fetch_client_buffer_for(void *client, struct conn *conn, const struct f
         in_flight->arriving = true;
         return buffer;
     }
-    struct fetch_request *r = in_flight_release(c, in_flight);
+    struct fetch_request *r = release_in_flight_request(c, in_flight);
     if (r != NULL) fetch_request_end(r, &why);
     fetch_client_send(c);
     return NULL;
@@ -311,7 +311,7 @@ void fetch_client_on_data(void *client, struct conn *conn, const struct frame *f
     assert(in_flight->id == f->request && in_flight->arriving);
     record_fetch_progress(c);
     c->responded = true;
-    struct fetch_request *r = in_flight_release(c, in_flight);
+    struct fetch_request *r = release_in_flight_request(c, in_flight);
     if (r->response.data != NULL) r->response.size = f->length;
     fetch_request_end(r, NULL);
     fetch_client_send(c);

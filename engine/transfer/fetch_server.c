@@ -86,7 +86,7 @@ static void run_file_reads(uv_work_t *work)
 
 static void start_queued_reads(struct file_reader *b);
 
-static int file_read_error(const struct file_read *r, int status)
+static int code_of_file_read(const struct file_read *r, int status)
 {
     if (status != 0) return status;
     if (r->read < 0) return (int)r->read;
@@ -102,7 +102,7 @@ static void on_file_reads_done(uv_work_t *work, int status)
     start_queued_reads(b); /* the pool reads the next while these are sent */
     for (struct file_read *next; r != NULL; r = next) {
         next = STAILQ_NEXT(r, next);
-        r->done(r, file_read_error(r, status));
+        r->done(r, code_of_file_read(r, status));
     }
 }
 

@@ -616,7 +616,7 @@ static bool put_job_info_metric(struct buffer *out, const struct job_model *m)
     return kept && append_metric_text(out, "} 1\n");
 }
 
-bool web_metrics(struct buffer *out, const struct job_model *m)
+bool web_put_job_metrics(struct buffer *out, const struct job_model *m)
 {
     const struct job_totals t = job_model_totals(m);
     const struct web_metric rows[] = {

@@ -16,7 +16,7 @@ unsigned web_api_part(struct json *out, const struct job_model *m, const char *n
 /* {"error": {...}} */
 unsigned web_api_error(struct json *out, unsigned status, const char *text);
 /* False when out of memory. */
-bool web_metrics(struct buffer *out, const struct job_model *m);
+bool web_put_job_metrics(struct buffer *out, const struct job_model *m);
 /* A metric with one value; a counter's name gets _total. */
 struct web_metric {
     const char *name;

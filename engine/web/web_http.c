@@ -262,7 +262,8 @@ static void refuse_upload(struct web_http *h, struct web_upload *u, unsigned sta
 
 /* What follows a refused part is read and dropped: an answer before the end of a body is lost on
  * clients that only send. */
-static void receive_body(struct web_http *h, struct web_upload *u, const void *data, size_t size)
+static void receive_upload_body(struct web_http *h, struct web_upload *u, const void *data,
+                                size_t size)
 {
     const uint64_t most = h->config.body_bytes_max, before = u->body.capacity;
     if (u->status != 0) return;
@@ -356,7 +357,7 @@ static enum MHD_Result on_http_request(void *arg, struct MHD_Connection *connect
     }
     struct web_upload *u = *request;
     if (r.post && *body_size > 0) {
-        receive_body(h, u, body, *body_size);
+        receive_upload_body(h, u, body, *body_size);
         *body_size = 0;
         return MHD_YES;
     }
@@ -369,7 +370,7 @@ static enum MHD_Result on_http_request(void *arg, struct MHD_Connection *connect
 /* ---- Listening */
 
 /* Listens on the address. Returns 0 or an errno: EADDRINUSE, ... */
-static int start_daemon(struct web_http *h, const struct sockaddr *address)
+static int start_http_daemon(struct web_http *h, const struct sockaddr *address)
 {
     const bool tls = h->config.certificate != NULL;
     const unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0) |
@@ -392,7 +393,7 @@ static int start_daemon(struct web_http *h, const struct sockaddr *address)
     return errno != 0 ? errno : EIO;
 }
 
-static bool is_loopback(const struct sockaddr *address)
+static bool is_loopback_address(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET) {
         const struct sockaddr_in *in = (const void *)address;
@@ -428,7 +429,7 @@ static int listen_on_free_port(struct web_http *h, struct sockaddr *address,
     int why = EADDRINUSE;
     for (unsigned i = 0; i < c->tries && why == EADDRINUSE && c->port + i <= UINT16_MAX; i++) {
         *port = htons((uint16_t)(c->port + i));
-        why = start_daemon(h, address);
+        why = start_http_daemon(h, address);
     }
     if (why == 0) {
         const uint16_t bound =
@@ -442,7 +443,7 @@ static int listen_on_free_port(struct web_http *h, struct sockaddr *address,
                      c->option, c->host, c->port, c->port + c->tries - 1, strerror(why));
 }
 
-static int open_listener(struct web_http *h, struct glint_error *error)
+static int open_http_listener(struct web_http *h, struct glint_error *error)
 {
     const struct web_http_config *c = &h->config;
     const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -451,7 +452,7 @@ static int open_listener(struct web_http *h, struct glint_error *error)
     if (r != 0)
         return error_set(error, GLINT_E_ADDRESS, NULL, "%s %s: %s", c->option, c->host,
                          gai_strerror(r));
-    h->access.loopback = is_loopback(found->ai_addr);
+    h->access.loopback = is_loopback_address(found->ai_addr);
     if (!h->access.loopback && c->token == NULL)
         r = error_set(error, GLINT_E_ADDRESS, "add --ui-token FILE, and put TLS in front of it",
                       "other hosts can connect to %s %s, and there is no token", c->option,
@@ -486,21 +487,21 @@ static int set_token_and_url(struct web_http *h, struct glint_error *error)
 
 /* ---- The loop */
 
-static void run_and_set_timeout(struct web_http *h);
+static void run_http_daemon_and_set_timeout(struct web_http *h);
 
 static void on_http_socket_ready(uv_poll_t *handle, int status, int events)
 {
     (void)status;
     (void)events;
-    run_and_set_timeout(handle->data);
+    run_http_daemon_and_set_timeout(handle->data);
 }
 
 static void on_http_timeout(uv_timer_t *handle)
 {
-    run_and_set_timeout(handle->data);
+    run_http_daemon_and_set_timeout(handle->data);
 }
 
-static void run_and_set_timeout(struct web_http *h)
+static void run_http_daemon_and_set_timeout(struct web_http *h)
 {
     MHD_UNSIGNED_LONG_LONG ms = 0;
     enum MHD_Result has_timeout = MHD_YES;
@@ -518,7 +519,7 @@ static void run_and_set_timeout(struct web_http *h)
 void web_http_tick(struct web_http *h)
 {
     web_connections_end_slow_requests(h);
-    run_and_set_timeout(h);
+    run_http_daemon_and_set_timeout(h);
 }
 
 struct web_http *web_http_open(const struct web_http_config *config, struct glint_error *error)
@@ -529,7 +530,7 @@ struct web_http *web_http_open(const struct web_http_config *config, struct glin
     h->config = *config;
     h->library = web_library_load(error);
     int r = h->library != NULL ? 0 : error->code;
-    if (r == 0) r = open_listener(h, error);
+    if (r == 0) r = open_http_listener(h, error);
     if (r == 0) r = set_token_and_url(h, error);
     if (r != 0) {
         if (h->daemon != NULL) h->library->stop_daemon(h->daemon);

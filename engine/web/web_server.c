@@ -192,7 +192,7 @@ static enum MHD_Result answer_metrics(struct web_pages *h, const struct web_requ
     const struct job_model *m = jobs->find(jobs->arg, NULL);
     if (m == NULL && jobs->executor_metrics == NULL) return web_answer_error(r, 404, "no job");
     enum MHD_Result result;
-    if (m != NULL ? web_metrics(&text, m) : jobs->executor_metrics(jobs->arg, &text))
+    if (m != NULL ? web_put_job_metrics(&text, m) : jobs->executor_metrics(jobs->arg, &text))
         result = web_answer(r, 200, WEB_METRICS_TYPE, text.data, text.size, NULL, NULL);
     else
         result = web_answer_error(r, 503, "the numbers are not known now");
@@ -312,7 +312,7 @@ static int add_feed_attempt_to_model(struct job_model *m, const struct feed_head
     return r;
 }
 
-static int web_feed_take(struct web_feed *f, struct job_model *m, struct glint_error *error)
+static int web_feed_add_to_model(struct web_feed *f, struct job_model *m, struct glint_error *error)
 {
     int r = 0;
     pthread_mutex_lock(&f->lock);
@@ -381,7 +381,7 @@ static void apply_feed_events(struct web_server *s)
     struct glint_error error = {.code = GLINT_OK};
     if (!s->live || s->failed) return;
     /* Out of memory: the page stays as it is, and the job goes on. */
-    s->failed = web_feed_take(&s->feed, &s->model, &error) != 0;
+    s->failed = web_feed_add_to_model(&s->feed, &s->model, &error) != 0;
 }
 
 static void on_web_tick(uv_timer_t *handle)

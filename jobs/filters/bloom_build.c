@@ -252,7 +252,7 @@ static int64_t good_row_count(const struct glint *g)
 }
 
 /* Each surplus row may be a new id, for which the filter is not sized. */
-static void note_surplus_rows(const struct build_plan *p, int64_t rows)
+static void warn_of_surplus_rows(const struct build_plan *p, int64_t rows)
 {
     if (p->filters == NULL && bloom_is_static(p->sizing.layout)) return; /* they fit all ids */
     const char *what = "if all ids differ, the filters are fuller than P allows; run",
@@ -481,13 +481,13 @@ static int bloom_build_run(struct glint *g, const struct glint_job_args *args)
     struct glint_rdd *lines = fields_text_file(g, p.paths[0], &p.fields);
     int r = SIZES_TOO_MANY;
     if (p.chosen || p.strategy != BUILD_IDS) r = read_build_sizes(&p);
-    if (r == 0) sizes_note_rates(g, &p.sizes);
-    sizes_note_text_ids(g, args, p.paths[0], &p.fields);
+    if (r == 0) sizes_warn_of_rates(g, &p.sizes);
+    sizes_warn_of_text_ids(g, args, p.paths[0], &p.fields);
     r = r == SIZES_TOO_MANY ? choose_ids_strategy(&p) : r == 0 ? choose_strategy(&p, lines) : r;
     struct glint_rdd *filters = r == 0 ? build_filters_rdd(&p, lines) : NULL;
     const int64_t before = good_row_count(g);
     if (filters != NULL && glint_save_as_msgpack_file(filters, p.paths[1]) == 0)
-        note_surplus_rows(&p, good_row_count(g) - before);
+        warn_of_surplus_rows(&p, good_row_count(g) - before);
     if (glint_error(g)->code == GLINT_OK) filter_report_saved(g, p.paths[1], &p.sizes);
     sizes_fini(&p.sizes);
     return glint_error(g)->code;

@@ -727,7 +727,7 @@ static int bloom_test_run(struct glint *g, const struct glint_job_args *args)
                               .sizes = &sizes,
                               .fields = &fields};
     if (test_rows_and_report(&c, strategy, &fields, paths[0], paths[2]) == 0)
-        sizes_note_text_ids(g, args, paths[0], &fields);
+        sizes_warn_of_text_ids(g, args, paths[0], &fields);
     for (uint32_t i = 0; c.kept != NULL && i < sizes.count; i++) glint_free(c.kept[i]);
     glint_free(c.kept);
     glint_free(c.blob);

@@ -235,7 +235,7 @@ double sizes_rate_above_planned(const struct bloom_params *params)
     return high > 1.05 * bloom_expected_rate(params) ? high : 0;
 }
 
-void sizes_note_rates(struct glint *g, const struct sizes *s)
+void sizes_warn_of_rates(struct glint *g, const struct sizes *s)
 {
     double worst = 0, most = 0, planned = 0;
     uint32_t at = s->count;

@@ -101,9 +101,9 @@ int sizes_id_type_from_options(struct glint *g, const struct glint_job_args *arg
  * Returns 0 or FILTER_MISMATCH. */
 int sizes_use_id_type(struct glint *g, const struct glint_job_args *args, const char *about,
                       const struct bloom_params *filters, struct fields *fields);
-/* A note if ids are texts of a column whose values have several, without --id-type text. */
-void sizes_note_text_ids(struct glint *g, const struct glint_job_args *args, const char *paths,
-                         const struct fields *fields);
+/* Warns if ids are texts of a column whose values have several, without --id-type text. */
+void sizes_warn_of_text_ids(struct glint *g, const struct glint_job_args *args, const char *paths,
+                            const struct fields *fields);
 #define SIZES_ID_TYPE_OPTION(default_)                                                             \
     {                                                                                              \
         "id-type", "TYPE", NULL, "type of ids: " BLOOM_ID_TYPES default_                           \
@@ -160,8 +160,8 @@ void sizes_describe_limit(const struct bloom_sizing *sizing, uint64_t n, enum bl
 /* The rate that hashes of 32 bits may give the filter, if that is more than 5 % over the planned
  * one; else 0. */
 double sizes_rate_above_planned(const struct bloom_params *params);
-/* Adds a note about the filter whose rate exceeds the planned one most, if by more than 5 %. */
-void sizes_note_rates(struct glint *g, const struct sizes *s);
+/* Warns of the filter whose rate exceeds the planned one most, if by more than 5 %. */
+void sizes_warn_of_rates(struct glint *g, const struct sizes *s);
 /* Sets the library's result as the context's error. */
 int sizes_set_error(struct glint *g, enum bloom_result result, const char *about);
 

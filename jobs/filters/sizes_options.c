@@ -186,8 +186,8 @@ static int id_type_of_column(struct glint *g, const char *paths, const struct fi
                        paths, column->name, column->type);
 }
 
-void sizes_note_text_ids(struct glint *g, const struct glint_job_args *args, const char *paths,
-                         const struct fields *fields)
+void sizes_warn_of_text_ids(struct glint *g, const struct glint_job_args *args, const char *paths,
+                            const struct fields *fields)
 {
     if (fields->csv != FIELDS_COLUMNS || fields->id_type != 0 ||
         glint_job_option(args, "id-type") != NULL || glint_error(g)->code != GLINT_OK)

@@ -73,9 +73,9 @@ static void describe_type(const struct table *t, enum column_values values,
         text_format(out, TYPE_NAME_BYTES, "%s", name);
 }
 
-static void note_keys_compared_as_texts(const struct join *j, uint32_t i,
-                                        const enum column_values *values,
-                                        const struct glint_column_type *types)
+static void warn_of_keys_compared_as_texts(const struct join *j, uint32_t i,
+                                           const enum column_values *values,
+                                           const struct glint_column_type *types)
 {
     char labels[JOIN_SIDES][COLUMN_LABEL_BYTES], names[JOIN_SIDES][TYPE_NAME_BYTES];
     for (int side = 0; side < JOIN_SIDES; side++) {
@@ -126,7 +126,7 @@ static void choose_kinds(struct join *j, uint32_t i)
     const bool mixed = are_key_types_mixed(values[0], a) || are_key_types_mixed(values[1], b);
     if (is_null_type(a) || is_null_type(b)) return;
     if (types[0].several_kinds || types[1].several_kinds) {
-        note_keys_compared_as_texts(j, i, values, types);
+        warn_of_keys_compared_as_texts(j, i, values, types);
         return;
     }
     if (known && !mixed && strcmp(a, b) == 0) return;
@@ -147,7 +147,7 @@ static void choose_kinds(struct join *j, uint32_t i)
     if (one && !durations) return;
     const bool unknown = values[0] == VALUES_UNKNOWN || values[1] == VALUES_UNKNOWN;
     if (!unknown || !value_has_one_text(values[0], a) || !value_has_one_text(values[1], b))
-        note_keys_compared_as_texts(j, i, values, types);
+        warn_of_keys_compared_as_texts(j, i, values, types);
 }
 
 int join_choose_key_kinds(struct join *j)

@@ -489,7 +489,7 @@ static int read_option_of_kind(struct table *t, const struct glint_job_args *arg
         const bool text = letters != 0 ? (letters & LIMIT_TEXT) != 0 : values > VALUES_NUMBERS;
         if (limit && is_text_kind(kind) != text) continue;
         if (limit && text && letters == 0)
-            text_column_note(t, kind_options[kind], chosen.number[i],
+            text_column_warn(t, kind_options[kind], chosen.number[i],
                              kind == AGG_MIN_TEXT ? "the least text" : "the greatest text");
         if (kind != AGG_DISTINCT && !is_text_kind(kind))
             r = check_has_numbers(t, kind_options[kind], chosen.number[i]);

@@ -232,7 +232,7 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
     if (r == 0) {
         ids.csv = columns_is_part(columns.number[0]) ? 0 : table.csv;
         ids.id_column = columns.number[0];
-        sizes_note_text_ids(g, args, table.paths, &ids);
+        sizes_warn_of_text_ids(g, args, table.paths, &ids);
         struct glint_args *keep_args = glint_args(g);
         columns_args(keep_args, &table, &columns);
         glint_args_i64(keep_args, "chosen", stored.chosen);

@@ -251,7 +251,8 @@ static void read_item_as_json(struct select_plan *p, struct expression_source *s
 }
 
 /* A number alone, which in other options means a column. */
-static void note_number_item(const struct select_plan *p, const struct expression_source *s)
+static void warn_of_item_that_is_number(const struct select_plan *p,
+                                        const struct expression_source *s)
 {
     uint32_t size;
     memcpy(&size, s->code + 6, sizeof size);
@@ -270,7 +271,8 @@ static void parse_expression_item(struct select_plan *p, struct expression_sourc
     if (s->failed == 0 && p->json_values && is_column_item(s))
         read_item_as_json(p, s, paths, columns);
     if (s->failed != 0) return;
-    if (type == EXPRESSION_NUMBER && !expression_token_is(s, "AS")) note_number_item(p, s);
+    if (type == EXPRESSION_NUMBER && !expression_token_is(s, "AS"))
+        warn_of_item_that_is_number(p, s);
     if (p->count < ITEMS_MAX) p->types[p->count] = (uint8_t)type;
     if (type == EXPRESSION_TIME || type == EXPRESSION_TIME_OF_DAY)
         expression_fail(s, "a time is no column: write it as a text, such as '2026-01-31'");

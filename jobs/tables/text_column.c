@@ -12,7 +12,7 @@ static bool is_text_type(const char *type)
            strcmp(type, "vu") == 0;
 }
 
-void text_column_note(const struct table *t, const char *option, uint32_t number,
+void text_column_warn(const struct table *t, const char *option, uint32_t number,
                       const char *effect)
 {
     char shown[COLUMN_LABEL_BYTES] = "";

@@ -4,9 +4,9 @@
 
 #include "jobs/rows/columns.h"
 
-/* If the column has texts by its type, or has several types, prints a note what the option does
+/* If the column has texts by its type, or has several types, warns what the option does
  * with them, such as "the greatest text", and that :n compares numbers. */
-void text_column_note(const struct table *t, const char *option, uint32_t number,
+void text_column_warn(const struct table *t, const char *option, uint32_t number,
                       const char *effect);
 
 #endif

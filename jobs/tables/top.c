@@ -352,7 +352,7 @@ static void set_by_letters(const struct table *t, const struct glint_job_args *a
             c->letters[i] |= SORT_TIME;
         else if (chosen ? !text : !typed_text)
             c->letters[i] |= SORT_NUMERIC;
-        if (!chosen && !all_text) text_column_note(t, "by", c->number[i], "texts are compared");
+        if (!chosen && !all_text) text_column_warn(t, "by", c->number[i], "texts are compared");
     }
 }
 

@@ -41,7 +41,7 @@ static void check_answers(const struct job_model *m)
         if (web_api_part(&out, m, parts[i], no_query, NULL) != 200) abort();
         check_json(&out);
     }
-    if (!web_metrics(&text, m) || text.size < 6) abort();
+    if (!web_put_job_metrics(&text, m) || text.size < 6) abort();
     if (memcmp(text.data + text.size - 6, "# EOF\n", 6) != 0) abort();
     buffer_fini(&text);
 }

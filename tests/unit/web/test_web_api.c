@@ -221,7 +221,7 @@ Test(web_api, unknown_part)
 Test(web_api, labels_of_metrics_are_escaped)
 {
     struct buffer text = {NULL, 0, 0};
-    cr_assert(web_metrics(&text, &m));
+    cr_assert(web_put_job_metrics(&text, &m));
     cr_assert(buffer_append(&text, "", 1));
     cr_expect_not_null(strstr((char *)text.data, "name=\"a\\\"b\\\\c\\nd\""));
     cr_expect_str_eq((char *)text.data + text.size - sizeof "# EOF\n", "# EOF\n");
