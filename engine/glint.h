@@ -167,6 +167,9 @@ struct glint_broadcast *glint_broadcast_copy(struct glint *g, const void *data, 
 void *glint_alloc(struct glint *g, uint64_t size);
 /* Frees memory of glint_alloc; NULL is allowed. */
 void glint_free(void *data);
+/* Allocates memory that is freed with the context, for what its plan refers to. Returns NULL with
+ * the context's error set when out of memory. */
+void *glint_context_alloc(struct glint *g, uint64_t size);
 
 /* ---- Sources */
 
@@ -264,7 +267,6 @@ struct glint_column_type {
     const char *name, *type;
     bool numbers, times, times_of_day; /* in all files that, perhaps of different types, or nulls */
     bool several_kinds;                /* in some files one of these, in others another or a text */
-    bool several_types;                /* files give it different types, if only in their size */
 };
 /* Returns the columns of such a source; *out_count is 0 with the context's error set. They live as
  * long as the context. */

@@ -323,11 +323,11 @@ struct glint_slice glint_first_line(const struct glint_rdd *lines)
     struct input_list *list = lines->source;
     if (list->has_columns && list->accepts_columns) {
         input_list_read_schema(lines->g->config.env, list, &lines->g->error);
-        return list->schema != NULL ? context_copy_slice(lines->g, list->schema->header) : copy;
+        return list->schema != NULL ? scope_copy_slice(lines->g, list->schema->header) : copy;
     }
-    if (list->columns.united) return context_copy_slice(lines->g, list->columns.header);
+    if (list->columns.united) return scope_copy_slice(lines->g, list->columns.header);
     const int found = find_first_line(lines, &line, &error);
-    if (found > 0) copy = context_copy_slice(lines->g, (struct glint_slice){line.data, line.size});
+    if (found > 0) copy = scope_copy_slice(lines->g, (struct glint_slice){line.data, line.size});
     /* The first row may be a bad one, which tasks report or skip. */
     const bool row = !list->header;
     if (error.code != GLINT_OK && !(row && error.code == GLINT_E_BAD_ROW))
@@ -441,7 +441,7 @@ struct glint_slice glint_row_types(const struct glint_rdd *lines)
     const struct glint_slice none = {NULL, 0};
     if (lines == NULL || lines->source_free != free_input_list) return none;
     const struct input_list *list = lines->source;
-    return list->types.size > 0 ? context_copy_slice(lines->g, list->types) : none;
+    return list->types.size > 0 ? scope_copy_slice(lines->g, list->types) : none;
 }
 
 const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count)
@@ -464,8 +464,7 @@ const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint
                                               .numbers = schema_column_is(c, FORMS_NUMBERS),
                                               .times = schema_column_is(c, FORMS_TIMES),
                                               .times_of_day = schema_column_is(c, FORM_TIME_OF_DAY),
-                                              .several_kinds = !schema_column_is_comparable(c),
-                                              .several_types = c->several_types};
+                                              .several_kinds = !schema_column_is_comparable(c)};
     }
     *out_count = count;
     return types;
@@ -648,7 +647,7 @@ struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bo
         error_no_memory(&lines->g->error);
         return NULL;
     }
-    lines->g->nulls = context_copy_slice(lines->g, list->nulls);
+    lines->g->nulls = scope_copy_slice(lines->g, list->nulls);
     return lines;
 }
 

@@ -143,7 +143,7 @@ static struct glint_rdd *shuffle_tree_groups(struct glint_rdd *keyed, uint32_t g
 {
     if (keyed == NULL) return NULL;
     struct glint *g = keyed->g;
-    struct glint_slice *bounds = context_alloc(g, sizeof *bounds * groups);
+    struct glint_slice *bounds = scope_alloc(g, sizeof *bounds * groups);
     for (uint32_t i = 0; bounds != NULL && i + 1 < groups; i++) {
         bounds[i] = context_encode_value(g, GLINT_I64, &(union glint_value){.i64 = i});
         if (bounds[i].data == NULL) return NULL;

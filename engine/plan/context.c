@@ -513,7 +513,7 @@ bool context_failed(const struct glint *g)
     return g->error.code != GLINT_OK;
 }
 
-void *context_alloc(struct glint *g, uint64_t size)
+void *scope_alloc(struct glint *g, uint64_t size)
 {
     void *block = arena_alloc(g->scope != NULL ? &g->scope->arena : &g->arena, size);
     if (block == NULL)
@@ -523,9 +523,9 @@ void *context_alloc(struct glint *g, uint64_t size)
     return block;
 }
 
-struct glint_slice context_copy_slice(struct glint *g, struct glint_slice s)
+struct glint_slice scope_copy_slice(struct glint *g, struct glint_slice s)
 {
-    uint8_t *copy = context_alloc(g, s.size + 1);
+    uint8_t *copy = scope_alloc(g, s.size + 1);
     if (copy == NULL) return (struct glint_slice){NULL, 0};
     if (s.size > 0) memcpy(copy, s.data, s.size);
     return (struct glint_slice){copy, s.size};
@@ -568,6 +568,13 @@ void glint_free(void *data)
     mem_free(data);
 }
 
+void *glint_context_alloc(struct glint *g, uint64_t size)
+{
+    void *data = arena_alloc(&g->arena, size);
+    if (data == NULL) error_no_memory(&g->error);
+    return data;
+}
+
 struct glint_broadcast *glint_broadcast(struct glint *g, void *data, uint64_t size)
 {
     if (size > VALUE_BYTES_MAX)
@@ -597,7 +604,7 @@ bool glint_explaining(const struct glint *g)
     return g->config.explain;
 }
 
-/* Lives as long as the context, in contrast to memory of context_alloc. */
+/* Lives as long as the context, in contrast to memory of scope_alloc. */
 static const char *copy_context_text(struct glint *g, const char *text)
 {
     const char *copy = arena_strdup(&g->arena, text);

@@ -281,9 +281,9 @@ bool context_failed(const struct glint *g);
  * the reason, such as TERMINATED or TIMEOUT. Returns the context's code. */
 int context_check_interrupt(struct glint *g);
 /* Zeroed, freed with the scope (glint_begin_scope) or the context; NULL with the error set. */
-void *context_alloc(struct glint *g, uint64_t size);
+void *scope_alloc(struct glint *g, uint64_t size);
 /* Copies `s` into such memory. Returns data NULL with the error set when out of memory. */
-struct glint_slice context_copy_slice(struct glint *g, struct glint_slice s);
+struct glint_slice scope_copy_slice(struct glint *g, struct glint_slice s);
 /* The same, freed with the RDD. */
 void *rdd_alloc(struct glint_rdd *rdd, uint64_t size);
 struct glint_slice rdd_copy_slice(struct glint_rdd *rdd, struct glint_slice s);
@@ -382,7 +382,7 @@ int plan_check_function(struct glint *g, const struct op *op, const struct glint
 int arg_broadcast_find(struct glint_task *task, const char *name, uint64_t *out_id,
                        struct glint_slice *out);
 /* Encodes arguments (NULL: none) as a msgpack map, freed with `rdd`, which also keeps the
- * broadcasts; without one as memory of context_alloc. Returns data NULL with the error set when out
+ * broadcasts; without one as memory of scope_alloc. Returns data NULL with the error set when out
  * of memory, or if a broadcast in them was destroyed. */
 struct glint_slice args_encode(struct glint *g, struct glint_rdd *rdd,
                                const struct glint_args *args, const struct glint_function *fn);

@@ -42,7 +42,7 @@ const struct op *registry_find_op(const struct context_config *config, const cha
 
 struct glint_args *glint_args(struct glint *g)
 {
-    struct glint_args *args = context_alloc(g, sizeof *args);
+    struct glint_args *args = scope_alloc(g, sizeof *args);
     if (args == NULL) return NULL;
     args->g = g;
     args->next = g->args;
@@ -152,7 +152,7 @@ struct glint_slice args_encode(struct glint *g, struct glint_rdd *rdd,
 {
     struct packer p = {.failed = false};
     struct glint_slice s = pack_function_args(g, args, fn, &p);
-    if (s.data != NULL) s = rdd != NULL ? rdd_copy_slice(rdd, s) : context_copy_slice(g, s);
+    if (s.data != NULL) s = rdd != NULL ? rdd_copy_slice(rdd, s) : scope_copy_slice(g, s);
     packer_fini(&p);
     if (s.data != NULL && rdd != NULL && !rdd_ref_broadcasts(rdd, args)) {
         error_no_memory(&g->error);

@@ -478,7 +478,7 @@ struct glint_slice context_encode_value(struct glint *g, enum glint_type type,
                                         const union glint_value *v)
 {
     uint8_t scratch[CODEC_NUMBER_BYTES];
-    return context_copy_slice(g, codec_encode(type, v, scratch));
+    return scope_copy_slice(g, codec_encode(type, v, scratch));
 }
 
 struct glint_slice rdd_encode_value(struct glint_rdd *rdd, enum glint_type type,

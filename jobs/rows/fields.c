@@ -6,7 +6,6 @@
 #include "jobs/rows/where.h"
 
 #include <assert.h>
-#include <pthread.h>
 
 #define PLAIN_SEPARATOR 0x1f /* of the rows that glint_with_csv gives */
 
@@ -126,50 +125,17 @@ static struct glint_rdd *read_rows_that_match_where(struct glint_rdd *lines, con
     return filter_rows_by_where(read_rows_of_source(lines, f), paths, f);
 }
 
-/* Copies of names: the plans of a context keep slices of them, so they live as long as the
- * process, each text once. */
-struct kept_name {
-    struct kept_name *next;
-    uint64_t size;
-    uint8_t text[];
-};
-
-static const struct kept_name *find_kept_name(const struct kept_name *list, struct glint_slice name)
-{
-    while (list != NULL && (list->size != name.size || memcmp(list->text, name.data, name.size)))
-        list = list->next;
-    return list;
-}
-
-struct glint_slice fields_keep_name(struct glint *g, struct glint_slice name)
-{
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static struct kept_name *kept;
-    pthread_mutex_lock(&lock);
-    const struct kept_name *found = find_kept_name(kept, name);
-    struct kept_name *added = found == NULL ? glint_alloc(g, sizeof *added + name.size) : NULL;
-    if (added != NULL) {
-        *added = (struct kept_name){kept, name.size};
-        memcpy(added->text, name.data, name.size);
-        found = kept = added;
-    }
-    pthread_mutex_unlock(&lock);
-    return found != NULL ? (struct glint_slice){found->text, found->size} : name;
-}
-
 struct glint_slice fields_unquote_name(struct glint *g, struct glint_slice name)
 {
     uint64_t size = 0;
     if (name.size == 0 || memchr(name.data, '"', name.size) == NULL) return name;
-    uint8_t *const out = glint_alloc(g, name.size);
+    uint8_t *const out = glint_context_alloc(g, name.size);
     for (uint64_t i = 0; out != NULL && i < name.size; i++) {
         out[size++] = name.data[i];
         if (name.data[i] == '"' && i + 1 < name.size && name.data[i + 1] == '"') i++;
     }
     assert(size <= name.size);
-    if (out != NULL) name = fields_keep_name(g, (struct glint_slice){out, size});
-    glint_free(out);
-    return name;
+    return out != NULL ? (struct glint_slice){out, size} : name;
 }
 
 bool fields_cut_name_marks(struct glint *g, struct glint_slice *item)

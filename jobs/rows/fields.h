@@ -145,10 +145,8 @@ int fields_read_key_options(struct glint *g, const struct glint_job_args *args, 
  * Returns 0 or the context's code. */
 int fields_delimiter(struct glint *g, const struct glint_job_args *args, const char *option,
                      const char *paths, uint8_t *out, uint8_t *out_csv);
-/* A copy of a name that lives as long as the process; of the same text it is the same one. Sets the
- * context's error if memory is short. */
-struct glint_slice fields_keep_name(struct glint *g, struct glint_slice name);
-/* The name that is between quotes, of whose doubled ones one stays, kept as above. */
+/* The name that is between quotes, of whose doubled ones one stays; it lives as long as the
+ * context. Sets the context's error if memory is short. */
 struct glint_slice fields_unquote_name(struct glint *g, struct glint_slice name);
 /* Cuts name= or quotes off a column of an option: it is a name. Returns whether there were some. */
 bool fields_cut_name_marks(struct glint *g, struct glint_slice *item);

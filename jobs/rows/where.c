@@ -8,8 +8,8 @@
 
 /* ---- Columns */
 
-/* Resolves a quoted name, of which columns_resolve gets the marked form, kept: the table may have a
- * slice of it as a path in JSON. */
+/* Resolves a quoted name, of which columns_resolve gets the marked form, in memory of the context:
+ * the table may have a slice of it as a path in JSON. */
 static int resolve_quoted_column(struct where_columns *w, struct glint_slice name, uint32_t *out)
 {
     static const char mark[] = "name=";
@@ -17,14 +17,11 @@ static int resolve_quoted_column(struct where_columns *w, struct glint_slice nam
     uint8_t letters;
     struct glint *const g = w->table->g;
     name = fields_unquote_name(g, name);
-    uint8_t *const marked = glint_alloc(g, size + name.size);
+    uint8_t *const marked = glint_context_alloc(g, size + name.size);
     if (marked == NULL) return glint_error(g)->code;
     memcpy(marked, mark, size);
     if (name.size > 0) memcpy(marked + size, name.data, name.size);
-    const struct glint_slice item =
-        fields_keep_name(g, (struct glint_slice){marked, size + name.size});
-    glint_free(marked);
-    if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
+    const struct glint_slice item = {marked, size + name.size};
     return columns_resolve(w->table, w->option, "", item, out, &letters);
 }
 

@@ -197,3 +197,16 @@ Test(args, bound_bytes_begin_the_state)
     cr_expect_eq(g.error.code, GLINT_E_PLAN_ARGUMENT);
     cr_expect_str_eq(g.error.cause, "3 bytes are bound to test.small, whose state has 2");
 }
+
+Test(args, memory_of_the_context_outlives_a_scope)
+{
+    glint_begin_scope(&g);
+    uint8_t *kept = glint_context_alloc(&g, 3);
+    memcpy(kept, "abc", 3);
+    glint_end_scope(&g, NULL);
+    cr_expect_arr_eq(kept, "abc", 3);
+    mem_fail_at(1, true);
+    cr_expect_null(glint_context_alloc(&g, 1 << 20));
+    mem_fail_at(0, false);
+    cr_expect_eq(glint_error(&g)->code, GLINT_E_NO_MEMORY);
+}

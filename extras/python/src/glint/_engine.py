@@ -122,7 +122,6 @@ struct glint_column_type {
     const char *name, *type;
     bool numbers, times, times_of_day;
     bool several_kinds;
-    bool several_types;
 };
 const struct glint_column_type *glint_column_types(struct glint_rdd *lines, uint32_t *out_count);
 struct glint_rdd *glint_column_pairs(struct glint *g, const char *paths,
