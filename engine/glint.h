@@ -141,11 +141,12 @@ static_assert(GLINT_ANY == 0, "a schema of zeros accepts all types");
  * MiB; broadcast larger values. Pass NULL where a function takes no arguments. */
 struct glint_args *glint_args(struct glint *g);
 /* Add a named value; data is copied. `args` NULL (a failed glint_args) is ignored. */
-void glint_args_i64(struct glint_args *args, const char *name, int64_t value);
-void glint_args_f64(struct glint_args *args, const char *name, double value);
-void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size);
-void glint_args_text(struct glint_args *args, const char *name, const char *text);
-void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b);
+void glint_args_add_i64(struct glint_args *args, const char *name, int64_t value);
+void glint_args_add_f64(struct glint_args *args, const char *name, double value);
+void glint_args_add_bytes(struct glint_args *args, const char *name, const void *data,
+                          uint64_t size);
+void glint_args_add_text(struct glint_args *args, const char *name, const char *text);
+void glint_args_add_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b);
 
 /* Binds the first `size` bytes of a function's state: its state begins as a copy of `state`, and
  * zeros. Needs no names and no `open`. Pointers cannot be bound. Returns the arguments, to which
@@ -363,9 +364,9 @@ struct glint_command {
      * extras/python), and a partition goes through a worker that it forks, which gets these words.
      * Ends with NULL; as an executor of a cluster only. */
     const char *const *worker;
-    /* Broadcasts (glint_args_broadcast) that a command gets as files: a word of argv or worker that
-     * begins with {NAME} begins with the path of that one instead, and {python} is the interpreter
-     * of the executor (`python` in cluster.toml). NULL: words are not changed. */
+    /* Broadcasts (glint_args_add_broadcast) that a command gets as files: a word of argv or worker
+     * that begins with {NAME} begins with the path of that one instead, and {python} is the
+     * interpreter of the executor (`python` in cluster.toml). NULL: words are not changed. */
     struct glint_args *files;
 };
 /* The accumulator to which the record with a key of size 2^32 - 2 in a command's output adds its

@@ -43,7 +43,7 @@ struct glint_rdd *glint_checkpoint(struct glint_rdd *rdd, const char *path);
  *     for (int i = 0; i < iterations; i++) {
  *         glint_begin_scope(g);
  *         struct glint_args *args = glint_args(g);
- *         glint_args_broadcast(args, "centers", glint_broadcast_copy(g, centers, size));
+ *         glint_args_add_broadcast(args, "centers", glint_broadcast_copy(g, centers, size));
  *         glint_collect(glint_reduce_by_key(glint_map(points, &assign, args), &sums, NULL), &rows);
  *         glint_end_scope(g, NULL);
  *         ...

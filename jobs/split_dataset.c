@@ -69,7 +69,7 @@ static struct glint_rdd *remove_header_lines(struct glint *g, struct glint_rdd *
     const struct glint_slice header = glint_first_line(lines);
     if (header.data == NULL && !glint_explaining(g)) return lines;
     struct glint_args *args = glint_args(g);
-    glint_args_bytes(args, "header", header.data, header.size);
+    glint_args_add_bytes(args, "header", header.data, header.size);
     return glint_filter(lines, &differs, args);
 }
 

@@ -71,21 +71,22 @@ static void check_arguments_size(struct glint_args *args)
     if (args->pairs.out.size > ARGS_BYTES_MAX) set_args_too_large_error(args);
 }
 
-void glint_args_i64(struct glint_args *args, const char *name, int64_t value)
+void glint_args_add_i64(struct glint_args *args, const char *name, int64_t value)
 {
     if (!begin_named_argument(args, name)) return;
     pack_i64(&args->pairs, value);
     check_arguments_size(args);
 }
 
-void glint_args_f64(struct glint_args *args, const char *name, double value)
+void glint_args_add_f64(struct glint_args *args, const char *name, double value)
 {
     if (!begin_named_argument(args, name)) return;
     pack_f64(&args->pairs, value);
     check_arguments_size(args);
 }
 
-void glint_args_bytes(struct glint_args *args, const char *name, const void *data, uint64_t size)
+void glint_args_add_bytes(struct glint_args *args, const char *name, const void *data,
+                          uint64_t size)
 {
     if (args != NULL && size > ARGS_BYTES_MAX) set_args_too_large_error(args);
     if (!begin_named_argument(args, name)) return;
@@ -93,12 +94,12 @@ void glint_args_bytes(struct glint_args *args, const char *name, const void *dat
     check_arguments_size(args);
 }
 
-void glint_args_text(struct glint_args *args, const char *name, const char *text)
+void glint_args_add_text(struct glint_args *args, const char *name, const char *text)
 {
-    glint_args_bytes(args, name, text, strlen(text));
+    glint_args_add_bytes(args, name, text, strlen(text));
 }
 
-void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b)
+void glint_args_add_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b)
 {
     if (b == NULL || !begin_named_argument(args, name)) return;
     if (!array_reserve(&args->broadcasts, &args->broadcast_capacity, args->broadcast_count + 1,
@@ -115,7 +116,7 @@ void glint_args_broadcast(struct glint_args *args, const char *name, struct glin
 struct glint_args *glint_bind(struct glint *g, const void *state, uint64_t size)
 {
     struct glint_args *args = glint_args(g);
-    glint_args_bytes(args, ARGS_BOUND, state, size);
+    glint_args_add_bytes(args, ARGS_BOUND, state, size);
     if (args != NULL) args->bound_bytes = size;
     return args;
 }

@@ -103,7 +103,7 @@ static double iterate(struct glint *g, struct glint_rdd *points, const struct km
     struct glint_rows rows = {.count = 0};
     glint_begin_scope(g);
     struct glint_args *args = glint_bind(g, m, sizeof *m);
-    glint_args_broadcast(args, "centers", glint_broadcast_copy(g, centers, size));
+    glint_args_add_broadcast(args, "centers", glint_broadcast_copy(g, centers, size));
     glint_collect(glint_reduce_by_key(glint_map(points, &assign, args), &GLINT_SUM_F64S, NULL),
                   &rows);
     glint_end_scope(g, NULL);

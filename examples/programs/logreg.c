@@ -67,7 +67,7 @@ static int run(struct glint *g, const struct glint_job_args *args)
     for (int64_t n = 0; n < iterations && glint_error(g)->code == 0; n++) {
         struct glint_rows rows = {.count = 0};
         struct glint_args *with_weights = glint_bind(g, &m, sizeof m);
-        glint_args_broadcast(with_weights, "weights", glint_broadcast_copy(g, w, sizeof w));
+        glint_args_add_broadcast(with_weights, "weights", glint_broadcast_copy(g, w, sizeof w));
         if (glint_reduce(glint_map(lines, &gradient, with_weights), &GLINT_SUM_F64S, NULL, &rows) ==
             0)
             memcpy(sums, glint_rows_at(&rows, 0).value.bytes.data, (uint64_t)m.dims * sizeof *w);

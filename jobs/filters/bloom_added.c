@@ -238,7 +238,7 @@ struct glint_rdd *bloom_add_few_rows(struct glint_rdd *lines, struct glint_rdd *
     glint_free(a.bytes);
     glint_free(a.first);
     if (added == NULL) return NULL;
-    glint_args_broadcast(args, "added", added);
+    glint_args_add_broadcast(args, "added", added);
     return glint_map_values(filters, &bloom_add_rows, args);
 }
 

@@ -105,7 +105,7 @@ static struct glint_args *make_filter_function_args(struct glint_rdd *lines, con
 {
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, f);
-    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
+    glint_args_add_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), s));
     return args;
 }
 
@@ -114,9 +114,9 @@ struct glint_rdd *bloom_pipeline(struct glint_rdd *lines, const struct sizes *s,
 {
     if (lines == NULL) return NULL;
     struct glint_args *args = make_filter_function_args(lines, s, f);
-    glint_args_i64(args, "method", method);
-    glint_args_i64(args, "strict", false);
-    glint_args_i64(args, "remove", false);
+    glint_args_add_i64(args, "method", method);
+    glint_args_add_i64(args, "strict", false);
+    glint_args_add_i64(args, "remove", false);
     return method == BLOOM_PARTIALS ? partial_filters_pipeline(lines, s, args)
                                     : index_lists_pipeline(lines, s->text, args);
 }
@@ -147,8 +147,8 @@ struct glint_rdd *bloom_remove_pipeline(struct glint_rdd *lines, struct glint_rd
 {
     if (lines == NULL || filters == NULL) return NULL;
     struct glint_args *args = make_filter_function_args(lines, s, f);
-    glint_args_i64(args, "strict", false);
-    glint_args_i64(args, "remove", true);
+    glint_args_add_i64(args, "strict", false);
+    glint_args_add_i64(args, "remove", true);
     return change_filters_rdd(lines, filters, s, args, true, true);
 }
 
@@ -157,8 +157,8 @@ struct glint_rdd *bloom_add_pipeline(struct glint_rdd *lines, struct glint_rdd *
 {
     if (lines == NULL || filters == NULL) return NULL;
     struct glint_args *args = make_filter_function_args(lines, s, f);
-    glint_args_i64(args, "strict", strict);
-    glint_args_i64(args, "remove", false);
+    glint_args_add_i64(args, "strict", strict);
+    glint_args_add_i64(args, "remove", false);
     return change_filters_rdd(lines, filters, s, args, false,
                               glint_input_bytes(lines) <= s->bits_bytes / FEW_FACTOR);
 }

@@ -116,8 +116,8 @@ static struct glint_rdd *segments_test_filters(struct glint_rdd *lines, struct g
     if (lines == NULL || filters == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, fields);
-    glint_args_i64(args, "segment", log2);
-    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
+    glint_args_add_i64(args, "segment", log2);
+    glint_args_add_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
     struct glint_rdd *probes = glint_map_partitions(lines, &segments_probes, args);
     struct glint_rdd *bits = glint_map(filters, &segments_bits, args);
     struct glint_rdd *both = glint_cogroup(bits, probes);
@@ -197,7 +197,7 @@ static struct glint_rdd *segments_heads_rdd(struct glint_rdd *filters, bool text
 {
     if (filters == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(filters));
-    glint_args_i64(args, "text", text);
+    glint_args_add_i64(args, "text", text);
     return glint_map(filters, &segments_head_of, args);
 }
 
@@ -608,8 +608,8 @@ static struct glint_rdd *test_by_broadcast(struct filter_loader *c, struct glint
     struct glint_args *function = glint_args(g);
     fields_args(function, fields);
     bloom_blob_seal(c->blob);
-    glint_args_broadcast(function, "sizes", sizes_broadcast(g, c->sizes));
-    glint_args_broadcast(function, "filters", glint_broadcast(g, c->blob, c->blob_size));
+    glint_args_add_broadcast(function, "sizes", sizes_broadcast(g, c->sizes));
+    glint_args_add_broadcast(function, "filters", glint_broadcast(g, c->blob, c->blob_size));
     c->blob = NULL;
     const struct glint_function *test = c->sizes->text ? &bloom_test_text : &bloom_test_rating;
     struct glint_rdd *hits = glint_map_partitions(lines, test, function);

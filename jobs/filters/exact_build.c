@@ -554,8 +554,8 @@ static struct glint_rdd *hash_lines_to_shards_rdd(struct glint_rdd *lines,
     if (lines == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, fields);
-    glint_args_i64(args, "members", members);
-    glint_args_broadcast(args, "sizes", sizes);
+    glint_args_add_i64(args, "members", members);
+    glint_args_add_broadcast(args, "sizes", sizes);
     return glint_map_partitions(lines, &exact_hashes_of_rows, args);
 }
 
@@ -567,8 +567,8 @@ struct glint_rdd *exact_pipeline(struct glint_rdd *members, const struct fields 
     struct glint *g = glint_context(members);
     struct glint_broadcast *broadcast = sizes_broadcast(g, sizes);
     struct glint_args *args = glint_args(g);
-    glint_args_broadcast(args, "sizes", broadcast);
-    glint_args_i64(args, "memory", (int64_t)glint_slot_memory(g));
+    glint_args_add_broadcast(args, "sizes", broadcast);
+    glint_args_add_i64(args, "memory", (int64_t)glint_slot_memory(g));
     struct glint_rdd *hashes =
         glint_union(hash_lines_to_shards_rdd(universe, other, broadcast, false),
                     hash_lines_to_shards_rdd(members, fields, broadcast, true));

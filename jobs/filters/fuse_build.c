@@ -243,8 +243,8 @@ struct glint_rdd *fuse_pipeline(struct glint_rdd *lines, const struct sizes *siz
     if (lines == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, fields);
-    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
-    glint_args_i64(args, "memory", (int64_t)glint_slot_memory(glint_context(lines)));
+    glint_args_add_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
+    glint_args_add_i64(args, "memory", (int64_t)glint_slot_memory(glint_context(lines)));
     struct glint_rdd *hashes = glint_map_partitions(lines, &fuse_hashes_of_rows, args);
     struct glint_rdd *lists = glint_reduce_by_key(hashes, &bloom_extend, NULL);
     struct glint_rdd *solved = glint_map_values(lists, &fuse_solve_shard, args);

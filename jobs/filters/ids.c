@@ -167,20 +167,20 @@ static struct glint_args *ids_group_args(struct glint *g, const char *path,
                                          const struct bloom_sizing *sizing)
 {
     struct glint_args *args = glint_args(g);
-    glint_args_i64(args, "scheme", sizing->scheme);
-    glint_args_i64(args, "layout", sizing->layout);
-    glint_args_i64(args, "k", sizing->k);
-    glint_args_i64(args, "id_type", sizing->id_type);
-    glint_args_f64(args, "p", sizing->p);
-    glint_args_f64(args, "bits", sizing->bits);
-    glint_args_bytes(args, "hash_seed", (const uint8_t *)sizing->hash_seed,
-                     sizeof sizing->hash_seed);
-    glint_args_bytes(args, "seeds", sizing->seeds, sizing->seeded ? sizeof sizing->seeds : 0);
-    glint_args_i64(args, "text", text);
-    glint_args_i64(args, "params", source->params);
-    glint_args_i64(args, "room", (int64_t)(glint_slot_memory(g) / ROOM_FACTOR));
-    glint_args_text(args, "source", source->path);
-    glint_args_text(args, "path", path);
+    glint_args_add_i64(args, "scheme", sizing->scheme);
+    glint_args_add_i64(args, "layout", sizing->layout);
+    glint_args_add_i64(args, "k", sizing->k);
+    glint_args_add_i64(args, "id_type", sizing->id_type);
+    glint_args_add_f64(args, "p", sizing->p);
+    glint_args_add_f64(args, "bits", sizing->bits);
+    glint_args_add_bytes(args, "hash_seed", (const uint8_t *)sizing->hash_seed,
+                         sizeof sizing->hash_seed);
+    glint_args_add_bytes(args, "seeds", sizing->seeds, sizing->seeded ? sizeof sizing->seeds : 0);
+    glint_args_add_i64(args, "text", text);
+    glint_args_add_i64(args, "params", source->params);
+    glint_args_add_i64(args, "room", (int64_t)(glint_slot_memory(g) / ROOM_FACTOR));
+    glint_args_add_text(args, "source", source->path);
+    glint_args_add_text(args, "path", path);
     return args;
 }
 

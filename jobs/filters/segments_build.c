@@ -265,9 +265,9 @@ struct glint_rdd *segments_pipeline(struct glint_rdd *lines, const struct sizes 
     if (lines == NULL) return NULL;
     struct glint_args *args = glint_args(glint_context(lines));
     fields_args(args, fields);
-    glint_args_i64(args, "segment", log2);
-    glint_args_i64(args, "build", (int64_t)build);
-    glint_args_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
+    glint_args_add_i64(args, "segment", log2);
+    glint_args_add_i64(args, "build", (int64_t)build);
+    glint_args_add_broadcast(args, "sizes", sizes_broadcast(glint_context(lines), sizes));
     struct glint_rdd *lists = glint_map_partitions(lines, &segments_lists_of_rows, args);
     struct glint_rdd *joined = glint_reduce_by_key(lists, &bloom_extend, NULL);
     struct glint_rdd *filled = glint_map_values(joined, &segments_fill, args);

@@ -173,7 +173,7 @@ static void add_missing_row_arg(struct glint_args *args, const char *name, const
     const struct glint_slice types =
         t->typed ? glint_row_types(t->lines) : (struct glint_slice){NULL, 0};
     if (types.size > 0) {
-        glint_args_bytes(args, name, types.data, types.size);
+        glint_args_add_bytes(args, name, types.data, types.size);
         return;
     }
     const struct glint_slice null = nulls_in_rows(&t->nulls);
@@ -186,7 +186,7 @@ static void add_missing_row_arg(struct glint_args *args, const char *name, const
         at += null.size;
         *at++ = t->delimiter;
     }
-    glint_args_bytes(args, name, row, size);
+    glint_args_add_bytes(args, name, row, size);
     glint_free(row);
 }
 
@@ -199,16 +199,16 @@ struct glint_args *join_function_args(const struct join *j, enum join_side side)
         fields_args(args, &fields);
     else
         columns_args(args, &j->tables[side], &j->keys[side]);
-    glint_args_i64(args, "key_columns", j->keys[side].count);
-    glint_args_bytes(args, "kinds", j->kinds[side], j->keys[side].count);
-    glint_args_i64(args, "type", j->type);
-    glint_args_i64(args, "side", side);
-    glint_args_i64(args, "out_delimiter", left->delimiter);
-    glint_args_i64(args, "json", left->csv == FIELDS_JSON);
-    glint_args_i64(args, "typed", left->typed);
+    glint_args_add_i64(args, "key_columns", j->keys[side].count);
+    glint_args_add_bytes(args, "kinds", j->kinds[side], j->keys[side].count);
+    glint_args_add_i64(args, "type", j->type);
+    glint_args_add_i64(args, "side", side);
+    glint_args_add_i64(args, "out_delimiter", left->delimiter);
+    glint_args_add_i64(args, "json", left->csv == FIELDS_JSON);
+    glint_args_add_i64(args, "typed", left->typed);
     const bool counted = side == JOIN_SIDE_LEFT && join_has_pairs(j->type) && left->csv != 0 &&
                          left->csv != FIELDS_JSON && left->csv != FIELDS_COLUMNS;
-    glint_args_i64(args, "fields", counted ? columns_count(left) : 0);
+    glint_args_add_i64(args, "fields", counted ? columns_count(left) : 0);
     add_missing_row_arg(args, "left_missing", left);
     add_missing_row_arg(args, "right_missing", &j->tables[JOIN_SIDE_RIGHT]);
     return args;
@@ -220,8 +220,8 @@ struct glint_rdd *join_side_rdd(const struct join *j, enum join_side side, bool 
 {
     const bool filtered = side != j->build && filter->broadcast != NULL;
     struct glint_args *args = join_function_args(j, side);
-    glint_args_i64(args, "filtered", filtered);
-    if (filtered) glint_args_broadcast(args, "filters", filter->broadcast);
+    glint_args_add_i64(args, "filtered", filtered);
+    if (filtered) glint_args_add_broadcast(args, "filters", filter->broadcast);
     return lines ? glint_flat_map(join_side_lines(j, side), &join_side_rows, args)
                  : glint_flat_map(key_lines(j, side), &join_side_keys, args);
 }
@@ -260,8 +260,8 @@ struct glint_rdd *join_by_shuffle(const struct join *j, const struct key_filter 
     if (filter->broadcast == NULL || !join_keeps_unmatched(j->type, join_probe_side(j)))
         return matched;
     struct glint_args *args = join_function_args(j, join_probe_side(j));
-    glint_args_i64(args, "filtered", 1);
-    glint_args_broadcast(args, "filters", filter->broadcast);
+    glint_args_add_i64(args, "filtered", 1);
+    glint_args_add_broadcast(args, "filters", filter->broadcast);
     return glint_union(
         matched, glint_flat_map(join_side_lines(j, join_probe_side(j)), &join_rejected, args));
 }

@@ -237,7 +237,7 @@ static struct glint_broadcast *broadcast_build_table(const struct join *j)
     const bool lines = join_has_pairs(j->type);
     struct join_table_rows table = {.g = j->g, .limit = glint_slot_memory(j->g) / TABLE_SHARE};
     struct glint_args *args = join_function_args(j, j->build);
-    glint_args_i64(args, "filtered", 0);
+    glint_args_add_i64(args, "filtered", 0);
     struct glint_rdd *rows = glint_flat_map(join_side_lines(j, j->build),
                                             lines ? &join_side_rows : &join_side_keys, args);
     struct glint_broadcast *out = NULL;
@@ -272,7 +272,7 @@ static struct glint_broadcast *broadcast_matched_keys(const struct join *j,
 {
     struct bitmap b = {.g = j->g};
     struct glint_args *args = join_function_args(j, join_probe_side(j));
-    glint_args_broadcast(args, "table", table);
+    glint_args_add_broadcast(args, "table", table);
     struct glint_rdd *matched =
         glint_map_partitions(join_side_lines(j, join_probe_side(j)), &join_matched, args);
     struct glint_rdd *all = glint_with_partitions(glint_reduce_by_key(matched, &bloom_or, NULL), 1);
@@ -297,15 +297,15 @@ struct glint_rdd *join_by_broadcast(const struct join *j)
     if (table == NULL) return NULL;
     if (emit_probe_rows) {
         struct glint_args *args = join_function_args(j, join_probe_side(j));
-        glint_args_broadcast(args, "table", table);
+        glint_args_add_broadcast(args, "table", table);
         from_probe = glint_flat_map(join_side_lines(j, join_probe_side(j)), &join_probe, args);
         if (!emit_build_rows || from_probe == NULL) return from_probe;
     }
     struct glint_broadcast *matched = broadcast_matched_keys(j, table);
     if (matched == NULL) return NULL;
     struct glint_args *args = join_function_args(j, j->build);
-    glint_args_broadcast(args, "table", table);
-    glint_args_broadcast(args, "matched", matched);
+    glint_args_add_broadcast(args, "table", table);
+    glint_args_add_broadcast(args, "matched", matched);
     from_build = glint_flat_map(join_side_lines(j, j->build), &join_build_rows, args);
     return emit_probe_rows ? glint_union(from_probe, from_build) : from_build;
 }

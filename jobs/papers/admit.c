@@ -145,9 +145,9 @@ static struct glint_args *admit_function_args(struct glint *g, const struct fiel
 {
     struct glint_args *args = glint_args(g);
     fields_args(args, fields);
-    glint_args_i64(args, "want", admitted);
-    glint_args_i64(args, "with_counters", with_counters);
-    glint_args_broadcast(args, "filters", filter->broadcast);
+    glint_args_add_i64(args, "want", admitted);
+    glint_args_add_i64(args, "with_counters", with_counters);
+    glint_args_add_broadcast(args, "filters", filter->broadcast);
     return args;
 }
 

@@ -63,8 +63,8 @@ static const struct glint_function gap_keep = {.name = "gap_sample.keep",
 static int gap_sample_run(struct glint *g, const struct glint_job_args *args)
 {
     struct glint_args *choice = glint_args(g);
-    glint_args_i64(choice, "gap", glint_job_i64(g, args, "gap", 1, INT64_MAX));
-    glint_args_i64(choice, "seed", glint_job_i64(g, args, "seed", 0, INT64_MAX));
+    glint_args_add_i64(choice, "gap", glint_job_i64(g, args, "gap", 1, INT64_MAX));
+    glint_args_add_i64(choice, "seed", glint_job_i64(g, args, "seed", 0, INT64_MAX));
     struct glint_rdd *source, *lines = fields_rows(g, args, args->positional[0], &source);
     glint_save_as_text_file(glint_filter(lines, &gap_keep, choice), args->positional[1]);
     return glint_error(g)->code;

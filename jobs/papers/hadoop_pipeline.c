@@ -232,8 +232,8 @@ static struct glint_rdd *hadoop_filters_rdd(const struct hadoop_plan *o, const c
 {
     struct glint_rdd *lines = read_pipeline_input(o, train);
     if (o->partials) {
-        glint_args_i64(args, "strict", false);
-        glint_args_i64(args, "remove", false);
+        glint_args_add_i64(args, "strict", false);
+        glint_args_add_i64(args, "remove", false);
         const struct glint_function *fill = o->text ? &bloom_text_partials : &bloom_rating_partials;
         struct glint_rdd *partials = glint_map_partitions(lines, fill, args);
         struct glint_rdd *merged = glint_reduce_by_key(partials, &bloom_or, NULL);
@@ -255,8 +255,8 @@ static int run_pipeline(struct hadoop_plan *o, const char *const *paths, const c
     if (r != 0) return r;
     struct glint_args *args = glint_args(o->g);
     fields_args(args, &o->fields);
-    glint_args_i64(args, "method", BLOOM_LISTS_FIXED);
-    glint_args_broadcast(args, "sizes", sizes_broadcast(o->g, &o->sizes));
+    glint_args_add_i64(args, "method", BLOOM_LISTS_FIXED);
+    glint_args_add_broadcast(args, "sizes", sizes_broadcast(o->g, &o->sizes));
     struct glint_rdd *filters = hadoop_filters_rdd(o, paths[0], args);
     if (filters_path != NULL) glint_save_as_msgpack_file(filters, filters_path);
     const struct glint_function *hash = o->text ? &text_hashes : &rating_hashes;

@@ -183,9 +183,9 @@ static struct glint_args *membership_function_args(struct membership_result *o,
     }
     struct glint_args *args = glint_args(o->g);
     fields_args(args, &read);
-    glint_args_i64(args, "members", members);
-    glint_args_broadcast(args, "sizes", sizes_broadcast(o->g, &o->sizes));
-    glint_args_broadcast(args, "filters", filters);
+    glint_args_add_i64(args, "members", members);
+    glint_args_add_broadcast(args, "sizes", sizes_broadcast(o->g, &o->sizes));
+    glint_args_add_broadcast(args, "filters", filters);
     return args;
 }
 

@@ -178,9 +178,9 @@ static int params_run(struct glint *g, const struct glint_job_args *args)
     const bool text = fields_key_type(&fields) == GLINT_TEXT;
     struct glint_args *columns = glint_args(g), *sizing = glint_args(g);
     fields_args(columns, &fields);
-    glint_args_i64(sizing, "scheme", scheme.items[0]);
-    glint_args_i64(sizing, "text", text);
-    glint_args_f64(sizing, "p", p.items[0]);
+    glint_args_add_i64(sizing, "scheme", scheme.items[0]);
+    glint_args_add_i64(sizing, "text", text);
+    glint_args_add_f64(sizing, "p", p.items[0]);
 
     struct glint_rdd *lines = fields_text_file(g, args->positional[0], &fields);
     struct glint_rdd *ones = glint_map(lines, text ? &count_text : &count_number, columns);

@@ -75,8 +75,8 @@ int trial_run(struct trial *t, const struct bloom_sizing *sizing, struct glint_r
     const uint64_t before = (uint64_t)glint_counter_value(t->g, "no filter");
     struct glint_args *args = glint_args(t->g);
     fields_args(args, &t->fields);
-    glint_args_broadcast(args, "sizes", sizes_broadcast(t->g, &t->sizes));
-    glint_args_broadcast(args, "filters", filters);
+    glint_args_add_broadcast(args, "sizes", sizes_broadcast(t->g, &t->sizes));
+    glint_args_add_broadcast(args, "filters", filters);
     const struct glint_function *look_up = t->sizes.text ? &bloom_test_text : &bloom_test_rating;
     struct glint_rdd *hits = glint_map_partitions(test, look_up, args);
     struct glint_rdd *sums = glint_reduce_by_key(hits, &bloom_add_tallies, NULL);

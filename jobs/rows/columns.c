@@ -545,24 +545,24 @@ static void parts_args(struct glint_args *args, const struct table *t)
              buffer_append(&b, p->part.pointer, strlen(p->part.pointer) + 1);
     }
     if (!ok) glint_abort(t->g, GLINT_E_NO_MEMORY, NULL, "out of memory");
-    glint_args_bytes(args, "parts", b.data, b.size);
+    glint_args_add_bytes(args, "parts", b.data, b.size);
     buffer_fini(&b);
 }
 
 void columns_args(struct glint_args *args, const struct table *t, const struct columns *c)
 {
-    glint_args_i64(args, "delimiter", t->delimiter);
-    glint_args_i64(args, "skip_empty", are_empty_rows_skipped(t, c));
-    glint_args_bytes(args, "columns", c->number, c->count * sizeof c->number[0]);
-    glint_args_bytes(args, "letters", c->letters, c->count);
+    glint_args_add_i64(args, "delimiter", t->delimiter);
+    glint_args_add_i64(args, "skip_empty", are_empty_rows_skipped(t, c));
+    glint_args_add_bytes(args, "columns", c->number, c->count * sizeof c->number[0]);
+    glint_args_add_bytes(args, "letters", c->letters, c->count);
     nulls_args(args, &t->nulls);
     char labels[COLUMNS_MAX][COLUMN_LABEL_BYTES] = {{0}};
     for (uint32_t i = 0; i < c->count; i++) columns_label_of(t, c->number[i], labels[i]);
-    glint_args_bytes(args, "labels", labels, c->count * sizeof labels[0]);
+    glint_args_add_bytes(args, "labels", labels, c->count * sizeof labels[0]);
     parts_args(args, t);
     const struct glint_slice types =
         t->typed ? glint_row_types(t->lines) : (struct glint_slice){NULL, 0};
-    glint_args_bytes(args, "types", types.data, types.size);
+    glint_args_add_bytes(args, "types", types.data, types.size);
 }
 
 /* ---- Task */

@@ -16,23 +16,23 @@ static void add_column_label_arg(struct glint_args *args, const char *name, cons
         header_name_append(label, 0, sizeof label, f->json_paths[column - 1]);
     else
         columns_label(f->names, f->delimiter, column, label);
-    glint_args_bytes(args, name, label, strlen(label) + 1);
+    glint_args_add_bytes(args, name, label, strlen(label) + 1);
 }
 
 void fields_args(struct glint_args *args, const struct fields *f)
 {
     add_column_label_arg(args, "key_label", f, f->key_column);
     add_column_label_arg(args, "id_label", f, f->id_column);
-    glint_args_i64(args, "id_column", f->id_column);
-    glint_args_i64(args, "key_column", f->key_column);
-    glint_args_i64(args, "delimiter", f->delimiter);
-    glint_args_i64(args, "whole", f->whole);
-    glint_args_i64(args, "pairs", f->pairs);
-    glint_args_i64(args, "skip_empty", f->skip_empty);
-    glint_args_i64(args, "key", f->key);
-    glint_args_i64(args, "keep_nulls", f->keep_nulls);
-    glint_args_i64(args, "id_type", f->id_type);
-    glint_args_i64(args, "id_width", f->id_width);
+    glint_args_add_i64(args, "id_column", f->id_column);
+    glint_args_add_i64(args, "key_column", f->key_column);
+    glint_args_add_i64(args, "delimiter", f->delimiter);
+    glint_args_add_i64(args, "whole", f->whole);
+    glint_args_add_i64(args, "pairs", f->pairs);
+    glint_args_add_i64(args, "skip_empty", f->skip_empty);
+    glint_args_add_i64(args, "key", f->key);
+    glint_args_add_i64(args, "keep_nulls", f->keep_nulls);
+    glint_args_add_i64(args, "id_type", f->id_type);
+    glint_args_add_i64(args, "id_width", f->id_width);
     nulls_args(args, &f->nulls);
 }
 

@@ -56,7 +56,7 @@ struct glint_slice nulls_in_rows(const struct nulls *n)
 void nulls_args(struct glint_args *args, const struct nulls *n)
 {
     const struct glint_slice null = nulls_in_rows(n);
-    glint_args_bytes(args, "null", null.data, null.size);
+    glint_args_add_bytes(args, "null", null.data, null.size);
 }
 
 int nulls_open(struct glint_task *task, struct glint_slice *out)

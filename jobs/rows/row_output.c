@@ -236,10 +236,10 @@ static struct glint_args *make_arguments(const struct partition_plan *p)
     for (uint32_t i = 0; args != NULL && i < p->count; i++)
         end = append_escaped_column_name(end, p->form->columns[p->numbers[i]].name);
     if (args != NULL) {
-        glint_args_bytes(args, "columns", p->numbers, p->count * sizeof p->numbers[0]);
-        glint_args_bytes(args, "names", names, (uint64_t)(end - names));
-        glint_args_i64(args, "empty_is_null", p->form->empty_is_null);
-        glint_args_i64(args, "floats", (int64_t)floats);
+        glint_args_add_bytes(args, "columns", p->numbers, p->count * sizeof p->numbers[0]);
+        glint_args_add_bytes(args, "names", names, (uint64_t)(end - names));
+        glint_args_add_i64(args, "empty_is_null", p->form->empty_is_null);
+        glint_args_add_i64(args, "floats", (int64_t)floats);
     }
     glint_free(names);
     return args;

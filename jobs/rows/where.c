@@ -106,7 +106,7 @@ struct glint_args *where_compile(struct table *t, const char *option, const char
         t->where_count = columns.columns.count;
         memcpy(t->where_columns, columns.columns.number,
                t->where_count * sizeof t->where_columns[0]);
-        glint_args_bytes(args, "where", source.code, source.code_size);
+        glint_args_add_bytes(args, "where", source.code, source.code_size);
     }
     return where_parse_end(&source, &columns) == 0 ? args : NULL;
 }

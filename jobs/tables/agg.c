@@ -604,8 +604,8 @@ static struct glint_args *agg_function_args(const struct table *t, const struct 
 {
     struct glint_args *args = glint_args(t->g);
     columns_args(args, t, c);
-    glint_args_bytes(args, "plan", plan, sizeof *plan);
-    glint_args_i64(args, "column", column);
+    glint_args_add_bytes(args, "plan", plan, sizeof *plan);
+    glint_args_add_i64(args, "column", column);
     return args;
 }
 

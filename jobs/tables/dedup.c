@@ -201,9 +201,9 @@ static int run_bloom_dedup(const struct table *t, const struct glint_job_args *a
 {
     struct bloom_params params;
     if (size_dedup_filter(t, args, &params) != 0) return glint_error(t->g)->code;
-    glint_args_i64(key_args, "n", (int64_t)params.n);
-    glint_args_i64(key_args, "m", (int64_t)params.m);
-    glint_args_i64(key_args, "k", params.k);
+    glint_args_add_i64(key_args, "n", (int64_t)params.n);
+    glint_args_add_i64(key_args, "m", (int64_t)params.m);
+    glint_args_add_i64(key_args, "k", params.k);
     struct glint_rdd *lines = glint_coalesce(table_rows(t), 1);
     int r = row_output_save(glint_map_partitions(lines, &unseen, key_args), t->lines, args,
                             args->positional[1]);

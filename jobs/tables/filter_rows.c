@@ -235,11 +235,11 @@ static int filter_rows_run(struct glint *g, const struct glint_job_args *args)
         sizes_warn_of_text_ids(g, args, table.paths, &ids);
         struct glint_args *keep_args = glint_args(g);
         columns_args(keep_args, &table, &columns);
-        glint_args_i64(keep_args, "chosen", stored.chosen);
-        glint_args_i64(keep_args, "id_type", ids.id_type);
-        glint_args_i64(keep_args, "id_width", ids.id_width);
-        glint_args_i64(keep_args, "drop", glint_job_option(args, "drop") != NULL);
-        glint_args_broadcast(keep_args, "filters", stored.broadcast);
+        glint_args_add_i64(keep_args, "chosen", stored.chosen);
+        glint_args_add_i64(keep_args, "id_type", ids.id_type);
+        glint_args_add_i64(keep_args, "id_width", ids.id_width);
+        glint_args_add_i64(keep_args, "drop", glint_job_option(args, "drop") != NULL);
+        glint_args_add_broadcast(keep_args, "filters", stored.broadcast);
         struct glint_rdd *kept = glint_filter(table_rows(&table), &keep, keep_args);
         r = row_output_save(kept, table.lines, args, args->positional[1]);
     }

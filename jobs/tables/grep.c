@@ -354,9 +354,9 @@ static int save_records(struct glint_rdd *kept, struct glint_rdd *records, uint8
     columns_match_rows(records, csv, header);
     if (nulls_read_option(g, args, csv, csv, &nulls) == 0) nulls_source(source, &nulls);
     struct glint_args *row_args = glint_args(g);
-    glint_args_i64(row_args, "csv", csv);
+    glint_args_add_i64(row_args, "csv", csv);
     text_format(text, sizeof text, "0%s", nulls.text);
-    glint_args_text(row_args, "nulls", text);
+    glint_args_add_text(row_args, "nulls", text);
     return row_output_save(glint_flat_map(kept, &to_row, row_args), source, args,
                            args->positional[2]);
 }
@@ -390,10 +390,10 @@ static int grep_run(struct glint *g, const struct glint_job_args *args)
     const char *format = glint_job_option(args, "output-format");
     struct glint_args *keep_args = glint_args(g);
     if (columns.count > 0) columns_args(keep_args, &table, &columns);
-    glint_args_text(keep_args, "pattern", paths[0]);
-    glint_args_text(keep_args, "null_text", glint_job_option(args, "null"));
-    glint_args_i64(keep_args, "flags", flags);
-    glint_args_i64(keep_args, "csv", records ? csv : 0);
+    glint_args_add_text(keep_args, "pattern", paths[0]);
+    glint_args_add_text(keep_args, "null_text", glint_job_option(args, "null"));
+    glint_args_add_i64(keep_args, "flags", flags);
+    glint_args_add_i64(keep_args, "csv", records ? csv : 0);
     struct glint_rdd *kept = glint_filter(table_rows(&table), &keep, keep_args);
     if (records && format != NULL && strcmp(format, "csv") != 0 && kept != NULL)
         return save_records(kept, table.lines, csv, args);

@@ -369,10 +369,10 @@ static struct glint_rdd *selected_rows_rdd(const struct select_plan *p, bool hea
     const bool once = header && glint_is_stdout(g, path);
     struct glint_args *args = glint_args(g);
     columns_args(args, &p->table, &p->columns.columns);
-    glint_args_bytes(args, "items", p->items, p->items_size);
-    glint_args_bytes(args, "doubles", p->doubles, p->count);
-    glint_args_i64(args, "width", p->star && p->count > 1 ? columns_count(&p->table) : 0);
-    glint_args_bytes(args, "header", p->header, header && !once ? p->header_size : 0);
+    glint_args_add_bytes(args, "items", p->items, p->items_size);
+    glint_args_add_bytes(args, "doubles", p->doubles, p->count);
+    glint_args_add_i64(args, "width", p->star && p->count > 1 ? columns_count(&p->table) : 0);
+    glint_args_add_bytes(args, "header", p->header, header && !once ? p->header_size : 0);
     struct glint_rdd *rows = glint_map_partitions(table_rows(&p->table), &select_row, args);
     if (!once || rows == NULL) return rows;
     const struct glint_record first = {.value.bytes = {p->header, p->header_size}};

@@ -324,7 +324,7 @@ static const struct glint_function first_of_group = {.name = "top.firstOfGroup",
 static int run_per_group(const struct table *t, const struct glint_job_args *options,
                          struct glint_args *args, uint32_t per, const char *output)
 {
-    glint_args_i64(args, "per", per);
+    glint_args_add_i64(args, "per", per);
     struct glint_rdd *keyed = glint_flat_map(table_rows(t), &group_key, args);
     struct glint_rdd *sorted = glint_with_partitioner(
         glint_repartition_and_sort_within_partitions(keyed, 0, true), &by_group, args);
@@ -384,8 +384,8 @@ static int top_run(struct glint *g, const struct glint_job_args *args)
     set_by_letters(&table, args, per, &columns);
     struct glint_args *best_args = glint_args(g);
     columns_args(best_args, &table, &columns);
-    glint_args_i64(best_args, "rows", rows);
-    glint_args_i64(best_args, "room", (int64_t)(glint_slot_memory(g) / ROOM_SHARE));
+    glint_args_add_i64(best_args, "rows", rows);
+    glint_args_add_i64(best_args, "room", (int64_t)(glint_slot_memory(g) / ROOM_SHARE));
     if (per > 0) return run_per_group(&table, args, best_args, per, paths[1]);
     struct glint_rdd *candidates = glint_map_partitions(table_rows(&table), &best, best_args);
     struct glint_rdd *sorted = glint_with_partitions(glint_sort_by_key(candidates, true), 1);

@@ -43,7 +43,7 @@ static int iterate(struct glint *g, int64_t i, uint64_t broadcast_bytes)
         value[at] = (uint8_t)(at * 31 + (uint64_t)i);
     const uint8_t last = value != NULL ? value[broadcast_bytes - 1] : 0;
     struct glint_args *args = glint_args(g);
-    glint_args_broadcast(args, "value", glint_broadcast(g, value, broadcast_bytes));
+    glint_args_add_broadcast(args, "value", glint_broadcast(g, value, broadcast_bytes));
     struct glint_rdd *added = glint_map(glint_range(g, 0, ROWS, 1, 4), &add, args);
     struct glint_rdd *sums = glint_persist(
         glint_with_partitions(glint_reduce_by_key(added, &GLINT_SUM_I64, NULL), 4), GLINT_DISK);

@@ -83,7 +83,7 @@ static struct glint_rdd *hold_while(struct glint_rdd *rdd, const struct glint_jo
     const char *path = glint_job_option(args, option);
     if (path == NULL || rdd == NULL) return rdd;
     struct glint_args *held = glint_args(glint_context(rdd));
-    glint_args_text(held, "while", path);
+    glint_args_add_text(held, "while", path);
     return glint_map(rdd, &hold, held);
 }
 

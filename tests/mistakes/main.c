@@ -153,7 +153,7 @@ static const struct glint_module module = {"mistake", functions};
 static struct glint_args *mistake_args(struct glint *g, const char *what)
 {
     struct glint_args *executed = glint_args(g);
-    glint_args_text(executed, "what", what);
+    glint_args_add_text(executed, "what", what);
     return executed;
 }
 

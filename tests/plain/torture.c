@@ -115,7 +115,7 @@ static int run_partitioner(struct glint *g)
 {
     struct glint_rdd *counts = local_counts(glint_map(local_numbers(g, 100, 3), FN_MAP, NULL));
     struct glint_args *args = glint_args(g);
-    glint_args_i64(args, "step", 7);
+    glint_args_add_i64(args, "step", 7);
     struct glint_rdd *again = glint_partition_by(glint_with_partitioner(counts, FN_PART, args), 2);
     glint_save_as_text_file(glint_with_partitioner(again, FN_PART, args), "out");
     return glint_error(g)->code;

@@ -112,7 +112,7 @@ static struct glint_rdd *ratings(const struct plan *p)
 {
     struct glint_args *args = glint_args(p->g);
     const char *bad = p->bad_row ? BAD_ROW : "";
-    glint_args_bytes(args, "bad", bad, strlen(bad));
+    glint_args_add_bytes(args, "bad", bad, strlen(bad));
     return glint_map(glint_text_file(p->g, "in.tsv"), &row_function, args);
 }
 

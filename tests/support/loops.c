@@ -262,7 +262,7 @@ static int k_means_run(struct glint *g, const struct glint_job_args *args)
     bool moved = true;
     for (int64_t round = 0; r == 0 && round < rounds && moved; round++) {
         struct glint_args *centres = glint_args(g);
-        glint_args_bytes(centres, "centres", c.at, c.count * sizeof c.at[0]);
+        glint_args_add_bytes(centres, "centres", c.at, c.count * sizeof c.at[0]);
         struct glint_rdd *near = glint_map(points, &nearest, centres);
         r = glint_collect_as_map(glint_reduce_by_key(near, &GLINT_SUM_F64, NULL), &sums);
         if (r != 0) break;

@@ -100,8 +100,8 @@ static int write_line_to(const struct agg_plan *plan, struct glint_slice acc,
     struct glint_args *args = glint_args(g);
     const struct nulls none = {.text = ""};
     struct glint_rows rows;
-    glint_args_bytes(args, "plan", plan, sizeof *plan);
-    glint_args_i64(args, "delimiter", '\t');
+    glint_args_add_bytes(args, "plan", plan, sizeof *plan);
+    glint_args_add_i64(args, "delimiter", '\t');
     nulls_args(args, &none);
     struct glint_rdd *groups =
         glint_parallelize(g, (struct glint_schema){GLINT_TEXT, GLINT_BYTES}, &record, 1, 1);

@@ -36,9 +36,9 @@ static struct glint_rdd *burst_rdd(struct glint *g, const struct burst *b)
         glint_parallelize(g, seeds.schema, seeds.rows, seeds.count, (uint32_t)b->maps);
     table_free(&seeds);
     struct glint_args *args = glint_args(g);
-    glint_args_i64(args, "count", b->count);
-    glint_args_i64(args, "size", b->size);
-    glint_args_i64(args, "key", b->key);
+    glint_args_add_i64(args, "count", b->count);
+    glint_args_add_i64(args, "size", b->size);
+    glint_args_add_i64(args, "key", b->key);
     return glint_flat_map(rdd, fn("two.burst"), args);
 }
 

@@ -233,7 +233,7 @@ static struct glint_rdd *numbered(struct glint *g, const struct table *t)
 static struct glint_rdd *by_remainder(struct glint_rdd *rdd, int64_t shift)
 {
     struct glint_args *args = glint_bind(glint_context(rdd), &shift, sizeof shift);
-    glint_args_i64(args, "base", 10);
+    glint_args_add_i64(args, "base", 10);
     return glint_with_partitioner(rdd, fn("test.by_remainder"), args);
 }
 
@@ -420,9 +420,9 @@ static struct glint_rdd *make_large(struct glint *g, void *arg)
     for (int i = 0; i < 3; i++) {
         const struct glint_record one = {.value.i64 = i};
         struct glint_args *args = glint_args(g);
-        glint_args_i64(args, "count", 3000);
-        glint_args_i64(args, "size", 2000);
-        glint_args_i64(args, "key", 7);
+        glint_args_add_i64(args, "count", 3000);
+        glint_args_add_i64(args, "size", 2000);
+        glint_args_add_i64(args, "key", 7);
         struct glint_rdd *first =
             glint_parallelize(g, (struct glint_schema){GLINT_NONE, GLINT_I64}, &one, 1, 1);
         rdds[i] = partitioned(glint_flat_map(first, fn("two.burst"), args), known);

@@ -18,7 +18,7 @@ static struct glint_rdd *by_remainder(struct glint_rdd *rdd)
     const int64_t shift = SHIFT;
     if (rdd == NULL) return NULL;
     struct glint_args *args = glint_bind(glint_context(rdd), &shift, sizeof shift);
-    glint_args_i64(args, "base", BASE);
+    glint_args_add_i64(args, "base", BASE);
     return glint_with_partitioner(rdd, fn("test.by_remainder"), args);
 }
 

@@ -439,7 +439,7 @@ static struct glint_rdd *make_files(struct glint *g, void *arg)
     static const char text[] = "1\n2\n";
     const struct plan *p = arg;
     struct glint_args *files = glint_args(g);
-    glint_args_broadcast(files, "data", glint_broadcast_copy(g, text, sizeof text - 1));
+    glint_args_add_broadcast(files, "data", glint_broadcast_copy(g, text, sizeof text - 1));
     const struct glint_command command = {.argv = p->argv, .files = files};
     return glint_pipe_command(glint_text_file(g, p->path), &command);
 }

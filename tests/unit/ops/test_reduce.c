@@ -162,8 +162,8 @@ static int run_plus(struct glint *g, void *arg, struct glint_rows *out)
     struct glint_args *args = glint_args(g);
     int64_t *shared = glint_alloc(g, sizeof *shared);
     *shared = 100;
-    glint_args_broadcast(args, "shared", glint_broadcast(g, shared, sizeof *shared));
-    glint_args_i64(args, "plus", 1000);
+    glint_args_add_broadcast(args, "shared", glint_broadcast(g, shared, sizeof *shared));
+    glint_args_add_i64(args, "plus", 1000);
     return glint_reduce(input_rdd(g, in), fn("red.plus"), args, out);
 }
 

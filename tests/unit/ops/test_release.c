@@ -73,7 +73,7 @@ static struct glint *open_context(uint32_t slots)
 static struct glint_args *with_value(struct glint *g, struct glint_broadcast *b)
 {
     struct glint_args *args = glint_args(g);
-    glint_args_broadcast(args, "value", b);
+    glint_args_add_broadcast(args, "value", b);
     return args;
 }
 

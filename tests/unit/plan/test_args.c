@@ -46,13 +46,13 @@ Test(args, every_type_round_trips)
     for (int i = 0; i < 10; i++) {
         name[0] = (char)('a' + i);
         name[1] = '\0';
-        glint_args_i64(args, name, numbers[i]);
+        glint_args_add_i64(args, name, numbers[i]);
     }
-    glint_args_f64(args, "f", 2.5);
-    glint_args_f64(args, "ratio", -0.25);
-    glint_args_bytes(args, "bytes", "a\0b", 3);
-    glint_args_text(args, "text", "");
-    glint_args_broadcast(args, "sizes", b);
+    glint_args_add_f64(args, "f", 2.5);
+    glint_args_add_f64(args, "ratio", -0.25);
+    glint_args_add_bytes(args, "bytes", "a\0b", 3);
+    glint_args_add_text(args, "text", "");
+    glint_args_add_broadcast(args, "sizes", b);
     task.args = args_encode(&g, NULL, args, NULL);
     task.broadcast = find_broadcast;
     task.broadcast_arg = b;
@@ -87,9 +87,9 @@ Test(args, wrong_type_is_rejected)
     double f64;
     struct glint_slice slice;
     struct glint_args *args = glint_args(&g);
-    glint_args_i64(args, "i", 1);
-    glint_args_f64(args, "f", 1);
-    glint_args_text(args, "t", "1");
+    glint_args_add_i64(args, "i", 1);
+    glint_args_add_f64(args, "f", 1);
+    glint_args_add_text(args, "t", "1");
     task.args = args_encode(&g, NULL, args, NULL);
     expect_missing(glint_arg_i64(&task, "f", &i64));
     expect_missing(glint_arg_i64(&task, "t", &i64));
@@ -107,8 +107,8 @@ Test(args, wrong_type_is_rejected)
 Test(args, damaged_bytes_read_as_missing_arguments)
 {
     struct glint_args *args = glint_args(&g);
-    glint_args_i64(args, "number", 1000);
-    glint_args_text(args, "text", "some text");
+    glint_args_add_i64(args, "number", 1000);
+    glint_args_add_text(args, "text", "some text");
     struct glint_slice good = args_encode(&g, NULL, args, NULL);
     uint8_t *bad = mem_alloc(good.size);
     for (uint64_t i = 0; i < good.size * 8; i++) {
@@ -129,7 +129,7 @@ Test(args, damaged_bytes_read_as_missing_arguments)
 Test(args, large_value_is_rejected_before_copying)
 {
     struct glint_args *args = glint_args(&g);
-    glint_args_bytes(args, "big", "not read", UINT64_MAX);
+    glint_args_add_bytes(args, "big", "not read", UINT64_MAX);
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
 }
 
@@ -137,7 +137,7 @@ Test(args, too_many_bytes_are_rejected)
 {
     static const char value[64 * 1024];
     struct glint_args *args = glint_args(&g);
-    for (int i = 0; i < 17; i++) glint_args_bytes(args, "v", value, sizeof value);
+    for (int i = 0; i < 17; i++) glint_args_add_bytes(args, "v", value, sizeof value);
     cr_expect_eq(g.error.code, GLINT_E_PLAN_LIMIT);
 }
 
@@ -145,8 +145,8 @@ Test(args, failed_context_accepts_no_arguments)
 {
     glint_abort(&g, GLINT_E_USAGE, NULL, "failed");
     struct glint_args *args = glint_args(&g);
-    glint_args_i64(args, "i", 1);
-    glint_args_i64(NULL, "i", 1);
+    glint_args_add_i64(args, "i", 1);
+    glint_args_add_i64(NULL, "i", 1);
     cr_expect(args == NULL || args->count == 0);
 }
 
@@ -186,7 +186,7 @@ Test(args, bound_bytes_begin_the_state)
     uint8_t state[5] = {1, 1, 1, 0, 0};
     const struct glint_function fn = {.name = "test.bound", .state_size = sizeof state};
     struct glint_args *args = glint_bind(&g, bound, sizeof bound);
-    glint_args_i64(args, "more", 4);
+    glint_args_add_i64(args, "more", 4);
     struct glint_slice encoded = args_encode(&g, NULL, args, &fn);
     cr_assert_eq(args_copy_bound(&task, &fn, encoded, state), 0);
     cr_expect_eq(memcmp(state, (const uint8_t[5]){7, 0, 9}, sizeof state), 0);

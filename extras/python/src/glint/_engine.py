@@ -92,7 +92,7 @@ void glint_destroy(struct glint *g);
 void glint_interrupt(struct glint *g, enum glint_code code);
 
 struct glint_args *glint_args(struct glint *g);
-void glint_args_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b);
+void glint_args_add_broadcast(struct glint_args *args, const char *name, struct glint_broadcast *b);
 struct glint_broadcast *glint_broadcast_copy(struct glint *g, const void *data, uint64_t size);
 void glint_broadcast_destroy(struct glint *g, struct glint_broadcast *b);
 struct glint_rdd *glint_text_file(struct glint *g, const char *paths);

@@ -129,9 +129,9 @@ class Shipping:
         """The files of a command. In a scope, which ends the broadcast of the job with its RDD."""
         _, lib = engine()
         files = lib.glint_args(self._context._g)
-        lib.glint_args_broadcast(files, b"job", self._make(job))
+        lib.glint_args_add_broadcast(files, b"job", self._make(job))
         for name in names:
-            lib.glint_args_broadcast(files, name.encode(), self._sent[name])
+            lib.glint_args_add_broadcast(files, name.encode(), self._sent[name])
         return files
 
 
