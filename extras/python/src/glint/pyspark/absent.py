@@ -21,49 +21,22 @@ class _Absent:
         raise not_here(type(self).__name__, self.instead)
 
 
-class InheritableThread(_Absent):
-    instead = _THREADS
+def _absent(name: str, instead: str) -> type[_Absent]:
+    return type(name, (_Absent,), {"instead": instead})
 
 
 def inheritable_thread_target(f: Any = None) -> Any:
     raise not_here("inheritable_thread_target", _THREADS)
 
 
-class StatusTracker(_Absent):
-    instead = _STATUS
-
-
-class SparkJobInfo(_Absent):
-    instead = _STATUS
-
-
-class SparkStageInfo(_Absent):
-    instead = _STATUS
-
-
-class SparkExecutorInfo(_Absent):
-    instead = _STATUS
-
-
-class Profiler(_Absent):
-    instead = _PROFILES
-
-
-class BasicProfiler(Profiler):
-    pass
-
-
-class SQLContext(_Absent):
-    instead = _SQL
-
-
-class HiveContext(_Absent):
-    instead = _SQL
-
-
-class RDDBarrier(_Absent):
-    instead = _BARRIER
-
-
-class BarrierTaskInfo(_Absent):
-    instead = _BARRIER
+InheritableThread = _absent("InheritableThread", _THREADS)
+StatusTracker = _absent("StatusTracker", _STATUS)
+SparkJobInfo = _absent("SparkJobInfo", _STATUS)
+SparkStageInfo = _absent("SparkStageInfo", _STATUS)
+SparkExecutorInfo = _absent("SparkExecutorInfo", _STATUS)
+Profiler = _absent("Profiler", _PROFILES)
+BasicProfiler = _absent("BasicProfiler", _PROFILES)
+SQLContext = _absent("SQLContext", _SQL)
+HiveContext = _absent("HiveContext", _SQL)
+RDDBarrier = _absent("RDDBarrier", _BARRIER)
+BarrierTaskInfo = _absent("BarrierTaskInfo", _BARRIER)
