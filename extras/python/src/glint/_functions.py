@@ -8,6 +8,7 @@ from functools import reduce
 from struct import Struct
 from typing import Any, Optional
 
+Function = Callable[[int, Iterator[Any]], Iterable[Any]]  # of a partition and its elements
 _MAP, _FLAT_MAP, _FILTER = range(3)
 PACKED = 1  # the first byte of a packed block; a pickle begins with 0x80
 native: Optional[Any] = None
@@ -80,6 +81,32 @@ def reduce_items(f: Callable[[Any, Any], Any], items: Iterable[Any], *initial: A
         return reduce(f, items, *initial)
     except StopIteration as error:
         raise RuntimeError("a function raised StopIteration") from error
+
+
+class Composed:
+    """Functions in a row, not within each other: a pickle of functions has a limited depth."""
+
+    def __init__(self, functions: tuple[Function, ...]) -> None:
+        self.functions = functions
+
+    def __call__(self, split: int, items: Iterator[Any]) -> Iterable[Any]:
+        for function in self.functions:
+            items = iter(function(split, items))
+        return items
+
+
+def identity(_: int, items: Iterator[Any]) -> Iterator[Any]:
+    return items
+
+
+def count_items(items: Iterable[Any]) -> list[int]:
+    return [sum(1 for _ in items)]
+
+
+def reduced_items(items: Iterator[Any], f: Callable[[Any, Any], Any]) -> Iterator[Any]:
+    """At most one."""
+    for first in items:
+        yield reduce_items(f, items, first)
 
 
 class Packed:

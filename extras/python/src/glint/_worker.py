@@ -21,6 +21,7 @@ from struct import Struct
 from typing import Any
 
 from . import _functions
+from ._functions import Function
 from ._pickling import dumps
 from ._shuffle import load_block
 
@@ -33,8 +34,6 @@ KEY_OF_NOTES = (1 << 32) - 2
 PRINTED_BYTES = 1 << 14  # of what a task on a cluster has printed: the driver shows so much
 REPORT_BYTES = 2400  # of a traceback; the engine keeps 4 KiB of what a command prints
 EXCEPTION_BYTES = 1200  # of a pickled exception, in base64
-
-Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 
 
 class EngineEnded(BaseException):

@@ -156,6 +156,7 @@ def run(words: list[str], environment: dict[str, str]) -> Run:
 
 def sides(pyspark: Optional[str]) -> dict[str, tuple[list[str], dict[str, str]]]:
     plain = dict(os.environ, PYTHONHASHSEED="0")
+    plain.pop("PYTHONDONTWRITEBYTECODE", None)  # modules are compiled once, as after pip install
     found = {"glint": ([sys.executable, "-m", "glint.submit"], plain)}
     if pyspark is not None:
         found["pyspark"] = ([sys.executable], dict(

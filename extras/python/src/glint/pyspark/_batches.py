@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Optional
 
 from .. import _column_values
 from .._blocks import Batch, batches_of, stream_of
-from ._data import Dataset, Once, Source, compose, identity
+from .._functions import Function, identity
+from ._data import Dataset, Once, Source, compose
 from ._saving import open_parts
-from .rdd import RDD, Function
+from .rdd import RDD
 
 if TYPE_CHECKING:
     from .context import SparkContext

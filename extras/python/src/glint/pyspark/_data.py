@@ -21,6 +21,7 @@ from .. import _alias, _functions
 from .._context import Context, cstring, path_list
 from .._engine import LIBRARY, engine
 from .._errors import Error
+from .._functions import Composed, Function, identity
 from .._pickling import pickling
 from .._records import Records
 from ._shipping import PACKAGE, Shipping, exception_of, pack_files, pack_program, version
@@ -36,7 +37,6 @@ NATIVE: Optional[str] = getattr(_functions.native, "__file__", None)
 NOTES = b"command notes"  # GLINT_COMMAND_NOTES of the engine
 SPLIT_BYTES_MIN, SPLIT_BYTES_MAX = 32 << 20, 512 << 20  # of files of columns
 LINES = ("text", "lines", "escaped")  # forms that workers read as lines
-Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 
 
 class Dataset:
@@ -55,18 +55,6 @@ class Dataset:
             data = waiting.pop()
             yield data
             waiting.extend(reversed(data.parents))
-
-
-class Composed:
-    """Functions in a row, not within each other: a pickle of functions has a limited depth."""
-
-    def __init__(self, functions: tuple[Function, ...]) -> None:
-        self.functions = functions
-
-    def __call__(self, split: int, items: Iterator[Any]) -> Iterable[Any]:
-        for function in self.functions:
-            items = iter(function(split, items))
-        return items
 
 
 def functions_of(function: Optional[Function]) -> tuple[Function, ...]:
@@ -116,10 +104,6 @@ class Once(Source):
 
     def _make(self) -> Dataset:
         return self._create()
-
-
-def identity(_: int, items: Iterator[Any]) -> Iterator[Any]:
-    return items
 
 
 class Relay:

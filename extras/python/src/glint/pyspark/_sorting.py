@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any, Optional
 
 from .. import _shuffle
-from .._functions import Each, Whole, map_items
+from .._functions import Composed, Each, Whole, count_items, map_items
 from .._shuffle import Partitioner, portable_hash, same
 from . import _typed
-from ._data import Composed, functions_of
+from ._data import functions_of
 from ._sampling import KeySampler, bounds_of_ranges
 from ._typed import in_engine
 
@@ -98,7 +98,3 @@ class SortMethods:
 
 def _keys_of(parts: list[Any]) -> list[Any]:
     return [(key, weight) for keys, weight, _ in parts for key in keys]
-
-
-def count_items(items: Any) -> list[int]:
-    return [sum(1 for _ in items)]

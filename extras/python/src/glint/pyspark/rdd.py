@@ -22,11 +22,15 @@ from .. import _shuffle
 from .._context import cstring, underscored
 from .._functions import (
     Each,
+    Function,
     Whole,
+    count_items,
     filter_items,
     flat_map_items,
+    identity,
     map_items,
     reduce_items,
+    reduced_items,
 )
 from .._names import function_of
 from .._records import Records, positive
@@ -34,12 +38,12 @@ from .._shuffle import Partitioner, portable_hash, same
 from . import _typed
 from ._checkpoints import Checkpoints
 from ._column_methods import ColumnMethods
-from ._data import LINES, Dataset, Once, Source, Workers, compose, identity
+from ._data import LINES, Dataset, Once, Source, Workers, compose
 from ._numbers import NumberMethods
 from ._pipe import lines_of
 from ._sampling import RangeSampler, Sampler, StratifiedSampler, sample_fraction
 from ._saving import GZIP, save_parts, save_pickle_part, save_text_part, text_of
-from ._sorting import SortMethods, count_items
+from ._sorting import SortMethods
 from ._typed import in_engine
 from .errors import PySparkRuntimeError, refuse_methods
 from .resultiterable import ResultIterable
@@ -59,7 +63,6 @@ else:
 
     T = TypeVar("T", covariant=True)
 
-Function = Callable[[int, Iterator[Any]], Iterable[Any]]
 Hash = Callable[[Any], int]
 Merge = Callable[[Any, Any], Any]
 Reduce = Union[str, Merge]
@@ -680,7 +683,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, SortMethods, Generic[T]):
     @in_engine(_typed.reduce)
     def reduce(self, f: Reduce) -> T:
         g = function_of(f, "reduce")
-        values = self._values(Whole(_reduced, g))
+        values = self._values(Whole(reduced_items, g))
         if values:
             return reduce_items(g, values)  # type: ignore[no-any-return]
         raise ValueError("Can not reduce() empty RDD")
@@ -833,11 +836,6 @@ refuse_methods(RDD, "use toPandas, toPolars or toArrow, or PySpark itself", "toD
 
 def _iterables(pair: tuple[Any, Any]) -> tuple[Any, tuple[ResultIterable[Any], ...]]:
     return pair[0], tuple(map(ResultIterable, pair[1]))
-
-
-def _reduced(items: Iterator[Any], f: Merge) -> Iterator[Any]:
-    for first in items:
-        yield reduce_items(f, items, first)
 
 
 def _by_group(rdd: RDD, groups: int) -> RDD:
