@@ -478,8 +478,8 @@ static void print_man_text(const char *text)
         for (size_t i = 0; i < size; i++) {
             if (line[i] == '\\')
                 printf("\\e");
-            else
-                printf("%s%c", line[i] == '-' ? "\\" : "", line[i]);
+            else /* a long list of choices may be broken */
+                printf("%s%c%s", line[i] == '-' ? "\\" : "", line[i], line[i] == '|' ? "\\:" : "");
         }
         line += size;
         if (*line == '\n') line++;
