@@ -42,6 +42,7 @@ struct glint_origin {
     /* Rows that were converted: the bytes that were read, at `offset`. NULL: those at `base`. */
     const uint8_t *input;
     uint64_t input_size;
+    bool plain; /* no field of the rows has an escape (glint_field_has_escape) */
 };
 
 /* A batch of at most 1,024 rows. Rows are always dense: a filter compacts the 32-bit offsets and
@@ -51,6 +52,15 @@ struct glint_batch {
     struct glint_column key, value;
     const struct glint_origin *origin; /* may be NULL */
 };
+
+/* Whether it is known that no field of the rows, which are the values, has an escape
+ * (glint_field_has_escape): they are in the memory of an origin that says so. */
+static inline bool glint_rows_are_plain(const struct glint_batch *batch)
+{
+    const struct glint_origin *const o = batch->origin;
+    const struct glint_column *const v = &batch->value;
+    return o != NULL && o->plain && v->base <= o->base + o->size && o->base <= v->base + v->size;
+}
 
 /* What a file of columns says about the values of a column in a group of rows before they are read:
  * in Parquet, statistics and Bloom filters of a row group. */

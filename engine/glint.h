@@ -550,33 +550,34 @@ struct glint_rdd *glint_with_columns(struct glint_rdd *lines, struct glint_slice
                                      char delimiter, const struct glint_column_use *uses,
                                      uint32_t count);
 /* Reads `lines` as CSV (RFC 4180) with this delimiter: a row is a record, its fields, without their
- * quotes, are separated by the byte 0x1f. A record that is not valid, or contains this byte, is a
- * bad row. Text outputs of the job are then CSV, too, with the delimiter of its first such call,
- * and with a tab between key and value. `lines` as for glint_with_header. Returns `lines`. */
+ * quotes, are separated by the byte 0x1f (glint_unescape_field). A record that is not valid is a
+ * bad row. Text outputs of the job are then CSV, too, with the delimiter of its first such call, of
+ * elements that are such rows, and of keys and values, texts as they are, with a tab in between.
+ * `lines` as for glint_with_header. Returns `lines`. */
 struct glint_rdd *glint_with_csv(struct glint_rdd *lines, char delimiter);
 /* Reads `lines` as CSV: a row is a record, unchanged, which may contain line ends inside quotes.
  * `delimiter` 0: any of comma, semicolon, tab and |. Outputs are what the job makes
  * of it. `lines` as for glint_with_header. Returns `lines`. */
 struct glint_rdd *glint_with_csv_records(struct glint_rdd *lines, char delimiter);
 /* Reads `lines` as JSON: a line is an object, other lines are bad rows, and blank ones are left
- * out. With `count` paths, such as user.id, tags[0].name or the JSON pointer /user/id, a row is the
- * byte 0x1e, the line, and for each path the byte 0x1f and the value there as text: a number as it
- * is in the line, null as nothing. A line without a value there, with an object or array there, or
- * with one of these bytes in the value, is a bad row. A path after the byte 0x1e gives the value as
- * JSON, a text in quotes, also an object or array. Text outputs then have of such rows the line,
- * and other rows are CSV with commas, or with a tab between key and value. `paths` is copied.
- * Called again, replaces the paths. `lines` as for glint_with_header. Returns `lines`. */
+ * out. With `count` paths, such as user.id, tags[0].name or the JSON pointer /user/id, a row is
+ * the byte 0x1e, the line, and for each path the byte 0x1f and the value there as text: a number
+ * as it is in the line, null as nothing; the values as glint_unescape_field has them. A line
+ * without a value there, or with an object or array there, is a bad row. A path after the byte
+ * 0x1e gives the value as JSON, a text in quotes, also an object or array. Text outputs then have
+ * of such rows the line, and other rows are CSV with commas, or with a tab between key and value.
+ * `paths` is copied. Called again, replaces the paths. `lines` as for glint_with_header. Returns
+ * `lines`. */
 struct glint_rdd *glint_with_json_lines(struct glint_rdd *lines, const struct glint_slice *paths,
                                         uint32_t count);
-/* Tells nulls of CSV and JSON apart from text: a field of a row that is only the byte 0x1d is null.
- * In CSV that is a field without quotes that equals `text`, which is not empty; in JSON null, and,
- * with `missing`, the value at a path that a line does not have; in files of columns null, and,
- * with `missing`, a column that a file does not have, which is an error without. Text outputs have
- * `text` for null, and quotes around a field that equals it. Text that is only this byte is a bad
- * row. Of lines with a header, and CSV with an empty `text`, only columns that a file does not have
- * are null: `text`. With `missing`, columns by name may be so (glint_with_columns). After
- * glint_with_csv, glint_with_json_lines and glint_with_header; `lines` as there. Returns `lines`.
- */
+/* Tells nulls of CSV and JSON apart from text: a field of a row that is only the byte 0x1d is
+ * null. In CSV that is a field without quotes that equals `text`, which is not empty; in JSON
+ * null, and, with `missing`, the value at a path that a line does not have; in files of columns
+ * null, and, with `missing`, a column that a file does not have, which is an error without. Text
+ * outputs have `text` for null, and quotes around a field that equals it. Of lines with a header,
+ * and CSV with an empty `text`, only columns that a file does not have are null: `text`. With
+ * `missing`, columns by name may be so (glint_with_columns). After glint_with_csv,
+ * glint_with_json_lines and glint_with_header; `lines` as there. Returns `lines`. */
 struct glint_rdd *glint_with_nulls(struct glint_rdd *lines, const char *text, bool missing);
 /* Requests splits of at least this many bytes (text sources, and what is made of one without a
  * shuffle; --split-size takes precedence). Returns `rdd`. */

@@ -128,8 +128,8 @@ int glint_foreach(struct glint_rdd *rdd, const struct glint_function *function,
  * output by its path, so that a later step can use what an earlier step saved. */
 int glint_save_as_text_file(struct glint_rdd *rdd, const char *path);
 int glint_save_as_gzip_text_file(struct glint_rdd *rdd, const char *path);
-/* Saves rows of tables, (none, text) with 0x1f between fields and 0x1d for null, as a file of
- * columns per partition. A value that is not of its column's type is an error, BAD_ROW; lists,
+/* Saves rows of tables, (none, text) as glint_with_csv and glint_with_nulls make them, as a file
+ * of columns per partition. A value that is not of its column's type is an error, BAD_ROW; lists,
  * structs and types without a text form of their own are saved as text. Parquet is compressed by
  * snappy unless --compress says otherwise. GLINT_TSV and GLINT_JSON_LINES are text: numbers, bools
  * and nested values are JSON as they are; a text that is not UTF-8 is an error in JSON. */

@@ -396,6 +396,26 @@ static inline bool glint_next_field(struct glint_slice *rest, char separator,
     out->size = (uint64_t)(end - out->data);
     return true;
 }
+/* In rows of CSV, of lines of JSON and of files of columns a field is null if it is only the byte
+ * GLINT_ROW_NULL. Of the text of another field this byte, the one that separates fields, and the
+ * one before which a line of JSON is, 0x1d to 0x1f, are an escape: GLINT_ROW_NULL and the byte
+ * plus 0x20. So the fields of rows have the order of their texts, and equal rows equal bytes. */
+#define GLINT_ROW_NULL 0x1d
+static inline bool glint_field_has_escape(struct glint_slice field)
+{
+    return field.size > 1 && glint_find_byte(field.data, GLINT_ROW_NULL, field.size) != NULL;
+}
+/* Writes the text of a field that is not null to `out`, which has field.size bytes and may be the
+ * field. Returns its size. */
+static inline uint64_t glint_unescape_field(struct glint_slice field, uint8_t *out)
+{
+    uint64_t size = 0;
+    for (uint64_t i = 0; i < field.size; i++) {
+        const bool escape = field.data[i] == GLINT_ROW_NULL && i + 1 < field.size;
+        out[size++] = escape ? (uint8_t)(field.data[++i] - 0x20) : field.data[i];
+    }
+    return size;
+}
 /* As glint_next_field, for the names in a header. Where the separator is a comma or a semicolon, a
  * name may be quoted, and then contains separators; its quotes are not part of it. */
 static inline bool glint_next_name(struct glint_slice *rest, char separator,

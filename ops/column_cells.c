@@ -282,16 +282,18 @@ static bool encode_number_cell(uint8_t **at, const struct cells_column *c, int64
 
 /* ---- Rows */
 
-/* The text of a key, or of a number. */
+/* The text of a key, or of a number, as a field of a row. */
 static bool append_value_text(const struct cells_column *c, int64_t row, struct buffer *out)
 {
     static const uint8_t null = ROW_NULL;
+    const uint64_t before = out->size;
     if (c->constant != NULL && !c->constant->null)
-        return buffer_append(out, c->constant->value.data, c->constant->value.size);
+        return buffer_append(out, c->constant->value.data, c->constant->value.size) &&
+               row_text_escape_end(out, before);
     if (c->array == NULL || c->constant != NULL || arrow_is_null(c->field, c->array, row))
         return buffer_append(out, &null, 1);
-    const uint64_t before = out->size;
     if (!arrow_append_text(c->field, c->array, row, out)) return false;
+    if (arrow_is_bytes(c->field)) return row_text_escape_end(out, before);
     out->size = before + arrow_cut_zero_sign(c->field, out->data + before, out->size - before);
     return true;
 }
@@ -335,13 +337,6 @@ static bool append_cells(struct column_cells_state *s, int64_t row)
     return true;
 }
 
-/* Whether a text may have what rows of text cannot hold. */
-static bool has_separator_or_null_byte(const uint8_t *text, uint64_t size)
-{
-    return size > 0 &&
-           (memchr(text, CSV_SEPARATOR, size) != NULL || memchr(text, ROW_NULL, size) != NULL);
-}
-
 /* Sets the key of as many rows as it can, if it is one column whose texts can be taken as they are.
  * Returns how many, 0 or a code. */
 static int64_t borrow_texts_as_keys(struct column_cells_state *s, int64_t from, uint32_t count,
@@ -362,32 +357,18 @@ static int64_t borrow_texts_as_keys(struct column_cells_state *s, int64_t from, 
         for (uint32_t i = 0; i < count; i++)
             if (column_texts_is_null(&s->texts, from + i)) return 0;
     const int64_t n = column_texts_set(s->task, &s->texts, NULL, from, count, out);
-    return n > 0 && has_separator_or_null_byte(out->base, out->size) ? 0 : n;
+    return n > 0 && !row_text_is_plain((struct glint_slice){out->base, out->size}) ? 0 : n;
 }
 
-/* Appends a key to `keys`. Returns NULL, the column that has a value which rows cannot hold, or
- * sets *out_no_memory. */
-static const struct cells_column *append_row_key(struct column_cells_state *s, int64_t row,
-                                                 bool *out_no_memory)
+/* Appends a key to `keys`. Returns false when out of memory. */
+static bool append_row_key(struct column_cells_state *s, int64_t row)
 {
     static const uint8_t separator = CSV_SEPARATOR;
     bool ok = true;
-    const struct cells_column *bad = NULL;
-    for (uint32_t i = 0; ok && bad == NULL && i < s->key_count; i++) {
-        const struct cells_column *c = &s->columns[i];
-        ok = i == 0 || buffer_append(&s->keys, &separator, 1);
-        const uint64_t before = s->keys.size;
-        const bool text = (c->array != NULL && c->constant == NULL &&
-                           !arrow_is_null(c->field, c->array, row) && arrow_is_bytes(c->field)) ||
-                          (c->constant != NULL && !c->constant->null);
-        ok = ok && append_value_text(c, row, &s->keys);
-        const uint64_t size = s->keys.size - before;
-        if (!ok || !text || size == 0) continue;
-        const uint8_t *at = s->keys.data + before;
-        if (memchr(at, CSV_SEPARATOR, size) != NULL || (size == 1 && *at == ROW_NULL)) bad = c;
-    }
-    *out_no_memory = !ok;
-    return bad;
+    for (uint32_t i = 0; ok && i < s->key_count; i++)
+        ok = (i == 0 || buffer_append(&s->keys, &separator, 1)) &&
+             append_value_text(&s->columns[i], row, &s->keys);
+    return ok;
 }
 
 /* Builds keys of any columns, and the cells of their rows. Returns the row after the last one that
@@ -400,17 +381,8 @@ static int64_t build_keys_and_cells(struct column_cells_state *s, int64_t from, 
     for (; row < from + count; row++) {
         const uint64_t key = s->keys.size, cells = s->cells.size;
         const uint32_t n = batch->rows;
-        bool no_memory;
-        const struct cells_column *bad = append_row_key(s, row, &no_memory);
-        if (no_memory || !buffer_reserve(&s->cells, 1)) return error_no_memory(&s->task->error);
-        if (bad != NULL) {
-            s->keys.size = key;
-            const int r =
-                column_report_bad_value(&s->origin, s->task, &s->reader, bad->column, row);
-            if (r != 0) return r;
-            continue;
-        }
-        if (!append_cells(s, row)) return error_no_memory(&s->task->error);
+        if (!append_row_key(s, row) || !buffer_reserve(&s->cells, 1) || !append_cells(s, row))
+            return error_no_memory(&s->task->error);
         if (n > 0 && (s->keys.size > BATCH_BYTES_MAX || s->cells.size > BATCH_BYTES_MAX)) {
             s->keys.size = key;
             s->cells.size = cells;

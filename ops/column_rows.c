@@ -30,20 +30,6 @@ void column_origin_set(struct column_origin *o, const struct split_piece *piece,
                                       .piece = piece};
 }
 
-int column_report_bad_value(struct column_origin *o, struct glint_task *task,
-                            const struct column_reader *reader, uint32_t column, int64_t row)
-{
-    const struct split_piece *piece = column_reader_piece(reader);
-    const struct glint_slice text = {(const uint8_t *)"", 0};
-    const struct glint_column place = {.base = text.data, .size = 1};
-    column_origin_set(o, piece, reader->first_row + (uint64_t)row, &place, 1);
-    task->origin = &o->origin;
-    const int r = glint_bad_value(task, text, NULL, "the byte 0x1f, or 0x1d alone, in a value",
-                                  piece->layout->columns[column].name, text);
-    task->origin = NULL;
-    return r;
-}
-
 /* Where the values of a column come from, in the array that is read. */
 enum value_kind {
     VALUE_EMPTY,    /* always null, or the file has no such column */
@@ -60,7 +46,7 @@ struct value_source {
     const struct ArrowArray *array;
     const uint8_t *validity; /* of NUMBER and BYTES; NULL: none is null */
     struct glint_slice constant;
-    bool check;            /* whether a text may have bytes that rows cannot hold */
+    bool check;            /* whether a text may need escapes in rows of text */
     bool key;              /* of floats: zeros have no sign */
     const uint8_t *copied; /* the values, if those of typed rows are the same */
 };
@@ -76,6 +62,9 @@ struct row_writer {
     const struct typed_form *typed; /* NULL: rows are text */
     struct buffer text;             /* of a value that is not copied */
     bool nulls;                     /* null is not an empty field */
+    bool escapes;                   /* rows of the batch have, or fields of typed rows need them */
+    bool array_escapes;             /* texts that are written a block at a time may need them */
+    const char *problem;            /* of a value that is none of its column */
     uint32_t rows;
     uint64_t first_row; /* of the batch, in the file */
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
@@ -83,6 +72,20 @@ struct row_writer {
     uint8_t keep[BATCH_ROWS_MAX];    /* of the rows that are next in the array */
     struct column_origin origin;
 };
+
+/* Reports a value that is none of its column. Returns 0 if the row is left out, or a code. */
+static int report_bad_value(struct row_writer *w, uint32_t column, int64_t row)
+{
+    const struct split_piece *piece = column_reader_piece(&w->reader);
+    const struct glint_slice text = {(const uint8_t *)"", 0};
+    const struct glint_column place = {.base = text.data, .size = 1};
+    column_origin_set(&w->origin, piece, w->reader.first_row + (uint64_t)row, &place, 1);
+    w->task->origin = &w->origin.origin;
+    const int r = glint_bad_value(w->task, text, NULL, w->problem,
+                                  piece->layout->columns[column].name, text);
+    w->task->origin = NULL;
+    return r;
+}
 
 static enum flow flush_written_rows(struct row_writer *w)
 {
@@ -99,24 +102,26 @@ static enum flow flush_written_rows(struct row_writer *w)
     column_origin_set(&w->origin, column_reader_piece(&w->reader), w->first_row, &batch.value,
                       w->rows);
     w->origin.origin.row_offset = w->number;
+    w->origin.origin.plain = !w->escapes;
     batch.origin = &w->origin.origin;
     w->task->origin = batch.origin;
     const enum flow flow = w->push(w->arg, &batch);
     w->task->origin = NULL;
     w->rows = 0;
     w->bytes.size = 0;
+    w->escapes = false;
     return flow;
 }
 
-/* Whether any of the texts of an array has a separator or null's byte. */
-static bool may_have_special_bytes(const struct value_source *v)
+/* Whether any of the texts of an array may need escapes. */
+static bool may_need_escapes(const struct value_source *v)
 {
     assert(v->kind == VALUE_BYTES);
     const int32_t *offsets = (const int32_t *)v->array->buffers[1] + v->array->offset;
     const uint64_t size = (uint64_t)(offsets[v->array->length] - offsets[0]);
     if (size == 0) return false;
     const uint8_t *data = (const uint8_t *)v->array->buffers[2] + offsets[0];
-    return memchr(data, CSV_SEPARATOR, size) != NULL || memchr(data, ROW_NULL, size) != NULL;
+    return !row_text_is_plain((struct glint_slice){data, size});
 }
 
 static void find_value_source(struct row_writer *w, uint32_t column, struct value_source *v)
@@ -138,7 +143,7 @@ static void find_value_source(struct row_writer *w, uint32_t column, struct valu
     if (plain && (v->type->type == ARROW_UTF8 || v->type->type == ARROW_BINARY) &&
         v->array->length > 0)
         v->kind = VALUE_BYTES;
-    v->check = v->kind == VALUE_BYTES ? may_have_special_bytes(v) : arrow_is_bytes(v->type);
+    v->check = v->kind == VALUE_BYTES ? may_need_escapes(v) : arrow_is_bytes(v->type);
     if (v->kind != VALUE_ANY) v->validity = v->array->buffers[0];
 }
 
@@ -162,12 +167,14 @@ static bool find_sources_of_columns(struct row_writer *w, const struct row_layou
         w->source_capacity = count;
     }
     w->nulls = column_reader_piece(&w->reader)->nulls.data != NULL;
+    w->array_escapes = false;
     for (uint32_t i = 0; w->typed != NULL && i < count; i++)
         w->sources[i] = (struct value_source){.kind = VALUE_EMPTY, .column = UINT32_MAX};
     for (uint32_t i = 0; i < layout->count; i++) {
         struct value_source *v = &w->sources[w->typed != NULL ? layout->columns[i].field : i];
         assert(v < w->sources + count);
         find_value_source(w, i, v);
+        w->array_escapes |= v->check;
         if (w->typed != NULL) set_copied_values(&w->typed->columns[v->field], v);
     }
     return true;
@@ -198,26 +205,28 @@ static bool append_source_value(struct buffer *out, const struct value_source *v
     return buffer_append(out, text.data, text.size);
 }
 
-/* Appends the text of a column. Returns 0, 1 if rows cannot hold it, or a code. */
-static int append_checked_text(struct row_writer *w, const struct value_source *v, int64_t row)
+/* Appends the text of a column to a row of text, or typed. Returns 0 or a code. */
+static int append_text(struct row_writer *w, const struct value_source *v, int64_t row)
 {
     const uint64_t from = w->bytes.size;
     if (!append_source_value(&w->bytes, v, row)) return error_no_memory(&w->task->error);
     if (v->key)
         w->bytes.size =
             from + arrow_cut_zero_sign(v->type, w->bytes.data + from, w->bytes.size - from);
-    const uint64_t size = w->bytes.size - from;
-    const uint8_t *const text = w->bytes.data + from;
-    if (!v->check || size == 0) return 0;
-    return memchr(text, CSV_SEPARATOR, size) != NULL || (size == 1 && *text == ROW_NULL);
+    if (!v->check || w->bytes.size == from) return 0;
+    const struct glint_slice text = {w->bytes.data + from, w->bytes.size - from};
+    if (row_text_is_plain(text)) return 0;
+    w->escapes = true;
+    if (w->typed != NULL || row_text_escape_end(&w->bytes, from)) return 0;
+    return error_no_memory(&w->task->error);
 }
 
-/* Appends one value. Returns 0, 1 if rows cannot hold it, or a code. */
+/* Appends one value. Returns 0 or a code. */
 static int append_row_value(struct row_writer *w, const struct value_source *v, int64_t row)
 {
     assert(row < w->reader.array.length);
     if (v->kind != VALUE_EMPTY && (v->kind == VALUE_CONSTANT || !is_source_null(v, row)))
-        return append_checked_text(w, v, row);
+        return append_text(w, v, row);
     if (w->nulls) w->bytes.data[w->bytes.size++] = ROW_NULL;
     return 0;
 }
@@ -259,7 +268,7 @@ static void copy_value(const struct value_source *v, uint32_t size, int64_t row,
     }
 }
 
-/* Writes a value of another type. Returns 0, 1 if it cannot be one of the row's, or a code. */
+/* Writes a value of another type. Returns 0, 1 with w->problem set, or a code. */
 static int parse_typed_value(struct row_writer *w, const struct value_source *v,
                              const struct typed_column *c, int64_t row, uint64_t at)
 {
@@ -267,7 +276,8 @@ static int parse_typed_value(struct row_writer *w, const struct value_source *v,
     if (!append_source_value(&w->text, v, row)) return error_no_memory(&w->task->error);
     if (v->key) w->text.size = arrow_cut_zero_sign(v->type, w->text.data, w->text.size);
     const struct glint_slice text = {w->text.data, w->text.size};
-    return arrow_value_parse(c->field, text, w->bytes.data + at) != NULL;
+    w->problem = arrow_value_parse(c->field, text, w->bytes.data + at);
+    return w->problem != NULL;
 }
 
 /* Appends a row. Returns 1, 0 if it is bad and left out, or a code. */
@@ -289,7 +299,7 @@ static int append_typed_row(struct row_writer *w, int64_t row)
             copy_value(v, c->size, row, w->bytes.data + from + c->at);
         else
             r = c->size > 0 ? parse_typed_value(w, v, c, row, from + c->at)
-                            : append_checked_text(w, v, row);
+                            : append_text(w, v, row);
         if (c->size > 0) continue;
         if (w->bytes.size - texts > UINT32_MAX)
             return error_set(&w->task->error, GLINT_E_VALUE_LIMIT, NULL,
@@ -299,7 +309,7 @@ static int append_typed_row(struct row_writer *w, int64_t row)
         memcpy(w->bytes.data + from + c->at, &end, sizeof end);
     }
     if (r > 0) {
-        r = column_report_bad_value(&w->origin, w->task, &w->reader, w->sources[i - 1].column, row);
+        r = report_bad_value(w, w->sources[i - 1].column, row);
         w->bytes.size = from;
         return r;
     }
@@ -308,12 +318,12 @@ static int append_typed_row(struct row_writer *w, int64_t row)
 
 /* ---- Typed rows, a block of the array at a time: a loop for each column */
 
-/* Whether all values are copied, or are texts with offsets that rows can hold. */
+/* Whether all values are copied, or are texts with offsets. */
 static bool can_write_blocks(const struct row_writer *w)
 {
     for (uint32_t i = 0; i < w->typed->count; i++) {
         const struct value_source *const v = &w->sources[i];
-        const bool text = v->kind == VALUE_BYTES && !v->check && w->typed->columns[i].size == 0;
+        const bool text = v->kind == VALUE_BYTES && w->typed->columns[i].size == 0;
         if (v->kind != VALUE_EMPTY && v->copied == NULL && !text) return false;
     }
     return true;
@@ -415,6 +425,7 @@ static int append_block(struct row_writer *w, const uint32_t *rows, uint32_t cou
         if (v->kind == VALUE_EMPTY || v->validity != NULL) write_block_nulls(&block, v, i, c);
         if (c->size == 0) write_block_texts(&block, v, f, c, written);
     }
+    w->escapes |= w->array_escapes;
     const uint64_t first = w->reader.first_row;
     if (w->rows == 0) w->first_row = first + rows[0];
     for (uint32_t i = 0; i < count; i++)
@@ -445,21 +456,15 @@ static int64_t write_next_typed_block(struct row_writer *w, int64_t row, bool sk
 
 /* ---- Rows of text */
 
-/* Appends a row. Returns 1, 0 if it is bad and left out, or a code. */
+/* Appends a row. Returns 1 or a code. */
 static int append_row(struct row_writer *w, const struct row_layout *layout, int64_t row)
 {
-    const uint64_t from = w->bytes.size;
     uint32_t next = 0;
     for (uint32_t field = 0; field < layout->fields; field++) {
         if (!buffer_reserve(&w->bytes, 2)) return error_no_memory(&w->task->error);
         if (field > 0) w->bytes.data[w->bytes.size++] = CSV_SEPARATOR;
         if (next == layout->count || w->sources[next].field != field) continue;
-        int r = append_row_value(w, &w->sources[next++], row);
-        if (r > 0) {
-            r = column_report_bad_value(&w->origin, w->task, &w->reader, next - 1, row);
-            w->bytes.size = from;
-            return r;
-        }
+        const int r = append_row_value(w, &w->sources[next++], row);
         if (r < 0) return r;
     }
     return 1;
@@ -472,18 +477,19 @@ static const struct value_source *source_of_column(const struct row_writer *w,
 }
 
 /* The column that tells which rows are needed (glint_skip_rows); NULL: all rows are made, also to
- * find those that are bad. */
+ * find those that are bad, with a value that is none of its column. */
 static const struct value_source *find_source_of_row_skip(const struct row_writer *w,
                                                           const struct row_layout *layout)
 {
     const struct value_source *found = NULL;
-    bool check = false;
+    bool parsed = false;
     for (uint32_t i = 0; w->task->row_skip.keep != NULL && i < layout->count; i++) {
         const struct value_source *v = source_of_column(w, layout, i);
         if (v->kind == VALUE_BYTES && v->field == w->task->row_skip.column) found = v;
-        check |= v->check;
+        parsed |= w->typed != NULL && w->typed->columns[v->field].size > 0 && v->copied == NULL &&
+                  v->kind != VALUE_EMPTY;
     }
-    return check ? NULL : found;
+    return parsed ? NULL : found;
 }
 
 /* Sets `keep` of the next rows of the array, from `row` on. Rows without a value are kept. Returns

@@ -25,10 +25,6 @@ struct column_origin {
 void column_origin_init(struct column_origin *o);
 void column_origin_set(struct column_origin *o, const struct split_piece *piece, uint64_t first_row,
                        const struct glint_column *column, uint32_t rows);
-/* Reports a value of row `row` of the array that rows of text cannot hold. Returns 0 if the row is
- * left out, or a code. */
-int column_report_bad_value(struct column_origin *o, struct glint_task *task,
-                            const struct column_reader *reader, uint32_t column, int64_t row);
 
 /* The texts of a column, for batches. Zeros before column_texts_begin; free `bytes` at the end. */
 struct column_texts {

@@ -27,6 +27,7 @@ static enum flow row_batch_flush(struct row_batch *b)
     origin.rows = b->rows;
     origin.row_start = b->start;
     origin.row_offset = b->offset;
+    origin.plain = b->plain;
     if (origin.input == NULL) {
         origin.input = in->origin->base;
         origin.input_size = in->origin->size;
@@ -88,8 +89,7 @@ static void row_batch_add(struct row_batch *b, struct glint_slice line, uint64_t
 struct json_rows {
     struct glint_task *task;
     struct json_paths paths;
-    const char *missing[JSON_PATHS_MAX], *container[JSON_PATHS_MAX], *control[JSON_PATHS_MAX],
-        *unpaired[JSON_PATHS_MAX];
+    const char *missing[JSON_PATHS_MAX], *container[JSON_PATHS_MAX], *unpaired[JSON_PATHS_MAX];
     struct json_value values[JSON_PATHS_MAX];
     struct row_batch out;
     struct glint_slice nulls; /* input/csv.h */
@@ -106,15 +106,13 @@ static int json_rows_open(struct json_rows *j, struct glint_slice pointers)
         const char *path = j->paths.items[i].pointer;
         j->missing[i] = arena_format(arena, "no value at %s", path);
         j->container[i] = arena_format(arena, "an object or array at %s", path);
-        j->control[i] = arena_format(arena, "the byte 0x1d, 0x1e or 0x1f in the value at %s", path);
         j->unpaired[i] = arena_format(arena, "half of a surrogate pair in the value at %s", path);
-        ok = j->missing[i] != NULL && j->container[i] != NULL && j->control[i] != NULL &&
-             j->unpaired[i] != NULL;
+        ok = j->missing[i] != NULL && j->container[i] != NULL && j->unpaired[i] != NULL;
     }
     return ok ? 0 : error_no_memory(&j->task->error);
 }
 
-/* Returns the bytes that the row needs at most. */
+/* Returns the bytes that the row needs at most: a byte that gets an escape has one in the line. */
 static uint64_t row_bytes_max(const struct json_rows *j, struct glint_slice line)
 {
     uint64_t size = 1 + line.size;
@@ -131,7 +129,7 @@ static struct glint_slice raw_value(const struct json_value *v)
 }
 
 /* Appends the value to the row, and passes *at. Returns NULL, or why the row is bad. */
-static const char *put_json_value(const struct json_rows *j, uint32_t path, uint8_t **at)
+static const char *put_json_value(struct json_rows *j, uint32_t path, uint8_t **at)
 {
     const struct json_value *v = &j->values[path];
     uint64_t size = v->raw.size;
@@ -154,10 +152,9 @@ static const char *put_json_value(const struct json_rows *j, uint32_t path, uint
     }
     if (size == 0) return NULL;
     if (v->escaped) {
-        size = json_text_decode(v->raw, *at);
-        if (size > 0 && (memchr(*at, CSV_SEPARATOR, size) || memchr(*at, JSON_ROW, size) ||
-                         (j->nulls.data != NULL && size == 1 && **at == ROW_NULL)))
-            return j->control[path];
+        const uint64_t decoded = json_text_decode(v->raw, *at);
+        size = row_text_escape(*at, decoded);
+        if (size > decoded) j->out.plain = false;
     } else {
         memcpy(*at, v->raw.data, size);
     }
@@ -198,6 +195,7 @@ static enum flow emit_json_lines(struct json_rows *j)
 {
     const struct glint_batch *in = j->out.in;
     enum flow flow = FLOW_MORE;
+    j->out.plain = true;
     for (uint32_t i = 0; flow == FLOW_MORE && i < in->rows; i++) {
         const struct glint_slice line = glint_column_slice(&in->value, i);
         int r = check_json_line(j, line);
@@ -253,6 +251,121 @@ enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
     }
     task->origin = NULL;
     mem_free(j->out.bytes);
+    return r < 0 ? FLOW_FAIL : flow;
+}
+
+/* ---- CSV. A row is at the offset of its record in the batch that was read, as long as no field
+ * has an escape: that row and what follows in the batch is written as other rows that may be larger
+ * than their lines. */
+
+struct csv_rows {
+    struct glint_task *task;
+    const struct split_piece *piece;
+    struct glint_origin origin;
+    uint8_t *bytes;
+    uint64_t capacity;
+    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
+    struct row_batch escaped;
+};
+
+static int reserve_csv_bytes(struct csv_rows *c, uint64_t size)
+{
+    if (c->bytes != NULL && size <= c->capacity)
+        return 0; /* also for empty rows: they have slack */
+    mem_free(c->bytes);
+    c->capacity = 0;
+    c->bytes = mem_alloc(size);
+    if (c->bytes == NULL) return error_no_memory(&c->task->error);
+    c->capacity = size;
+    return 0;
+}
+
+/* Replaces the rows of a batch by those before the first one with an escape, at *out_row. Returns 0
+ * or a code; a bad row may be skipped. */
+static int convert_csv(struct csv_rows *c, struct glint_batch *batch, uint32_t *out_row)
+{
+    struct glint_column *v = &batch->value;
+    int r = reserve_csv_bytes(c, v->size);
+    uint32_t rows = 0, i = 0;
+    uint64_t whole = 0; /* the size of the only row of a batch without offsets */
+    c->task->origin = batch->origin;
+    for (; r == 0 && i < batch->rows; i++) {
+        const struct glint_slice row = glint_column_slice(v, i);
+        const uint64_t at = (uint64_t)(row.data - v->base);
+        const char *problem = csv_to_row_as_is(row.data, row.size, c->piece->csv, c->piece->nulls,
+                                               c->bytes + at, &whole);
+        if (problem == csv_needs_escape) break;
+        if (problem != NULL) {
+            r = task_bad_record(c->task, row, problem);
+            continue;
+        }
+        if (v->start != NULL) {
+            c->start[rows] = (uint32_t)at;
+            c->end[rows] = (uint32_t)(at + whole);
+        }
+        rows++;
+    }
+    *out_row = i;
+    c->origin = *batch->origin;
+    c->origin.base = c->bytes + (batch->origin->base - v->base);
+    c->origin.input = batch->origin->base;
+    c->origin.input_size = batch->origin->size;
+    c->origin.plain = true;
+    if (v->start == NULL) v->size = whole;
+    v->base = c->bytes;
+    v->lines = NULL;
+    if (v->start != NULL) {
+        v->start = c->start;
+        v->end = c->end;
+    }
+    batch->rows = rows;
+    batch->origin = &c->origin;
+    return r;
+}
+
+/* Passes the rows of a batch from `row` on. */
+static enum flow push_escaped_rows(struct csv_rows *c, const struct glint_batch *lines,
+                                   uint32_t row)
+{
+    enum flow flow = FLOW_MORE;
+    c->escaped.in = lines;
+    c->task->origin = lines->origin;
+    for (; flow == FLOW_MORE && row < lines->rows; row++) {
+        const struct glint_slice line = glint_column_slice(&lines->value, row);
+        uint64_t size = 0;
+        flow = row_batch_reserve(&c->escaped, 2 * line.size);
+        if (flow != FLOW_MORE) return flow;
+        const char *problem = csv_to_row(line.data, line.size, c->piece->csv, c->piece->nulls,
+                                         c->escaped.bytes + c->escaped.used, &size);
+        if (problem == NULL)
+            row_batch_add(&c->escaped, line, size);
+        else if (task_bad_record(c->task, line, problem) != 0)
+            return FLOW_FAIL;
+    }
+    return flow == FLOW_MORE ? row_batch_flush(&c->escaped) : flow;
+}
+
+enum flow csv_rows_read(struct line_reader *lines, struct glint_task *task,
+                        const struct split_piece *piece,
+                        enum flow (*push)(void *arg, const struct glint_batch *rows), void *arg)
+{
+    struct csv_rows *c = task_alloc(task, sizeof *c);
+    struct glint_batch batch;
+    enum flow flow = FLOW_MORE;
+    int r = c == NULL ? GLINT_E_NO_MEMORY : 0;
+    if (c != NULL)
+        *c = (struct csv_rows){
+            .task = task, .piece = piece, .escaped = {.task = task, .push = push, .arg = arg}};
+    while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
+        const struct glint_batch in = batch;
+        uint32_t row;
+        r = convert_csv(c, &batch, &row);
+        if (r == 0 && batch.rows > 0) flow = push(arg, &batch);
+        if (r == 0 && flow == FLOW_MORE && row < in.rows) flow = push_escaped_rows(c, &in, row);
+    }
+    task->origin = NULL;
+    if (c != NULL) mem_free(c->bytes);
+    if (c != NULL) mem_free(c->escaped.bytes);
     return r < 0 ? FLOW_FAIL : flow;
 }
 
@@ -313,6 +426,7 @@ enum flow mapped_rows_push(void *arg, const struct glint_batch *lines)
         return FLOW_FAIL;
     }
     c->out.in = lines;
+    c->out.plain = lines->origin->plain;
     c->null = null_of_piece(lines->origin->piece);
     c->out.task->origin = lines->origin;
     for (uint32_t i = 0; flow == FLOW_MORE && i < lines->rows; i++)

@@ -1,6 +1,6 @@
-/* Rows that a source of text makes of the lines of a split: of JSON, and of files with another
- * header than the first one. Rows may be larger than their lines: they are copied, and the batch's
- * origin tells which line each row was. Task's thread. */
+/* Rows that a source of text makes of the lines of a split: of CSV and JSON, and of files with
+ * another header than the first one. Rows may be larger than their lines: they are copied, and the
+ * batch's origin tells which line each row was. Task's thread. */
 #ifndef GLINT_OPS_LINE_ROWS_H
 #define GLINT_OPS_LINE_ROWS_H
 
@@ -15,6 +15,11 @@ enum flow json_rows_read(struct line_reader *lines, struct glint_task *task,
                          const struct split_piece *piece,
                          enum flow (*push)(void *arg, const struct glint_batch *rows), void *arg);
 
+/* The same with records of CSV, of which the piece has the delimiter, as plain rows. */
+enum flow csv_rows_read(struct line_reader *lines, struct glint_task *task,
+                        const struct split_piece *piece,
+                        enum flow (*push)(void *arg, const struct glint_batch *rows), void *arg);
+
 struct row_batch {
     struct glint_task *task;
     enum flow (*push)(void *arg, const struct glint_batch *rows);
@@ -22,6 +27,7 @@ struct row_batch {
     const struct glint_batch *in; /* the lines that are converted, with their origin */
     uint8_t *bytes;               /* of the batch that is built; free with mem_free */
     uint64_t capacity, used;
+    bool plain; /* no row has an escape */
     uint32_t rows;
     uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX], offset[BATCH_ROWS_MAX];
 };

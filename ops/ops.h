@@ -216,6 +216,7 @@ struct save {
     uint8_t csv; /* the delimiter of CSV; JSON_ROW: rows of JSON lines; 0: plain lines */
     struct glint_slice nulls;           /* with `csv` (input/csv.h) */
     const struct save_objects *objects; /* rows become objects of JSON; NULL: they do not */
+    struct buffer text;                 /* of a field with escapes */
     uint64_t bytes;
     bool finished;
 };
@@ -231,6 +232,9 @@ int save_open_in(struct save *s, struct glint_task *task, const char *dir, const
 /* Ensures room for `size` bytes at buffer.data + buffer.size; may flush the buffer. Returns false
  * with the task's error set, as the next two. */
 bool save_reserve(struct save *s, uint64_t size);
+/* Replaces a field of a row, which is not null, by its text until the next call. Returns false with
+ * the task's error set. */
+bool save_unescape_field(struct save *s, struct glint_slice *field);
 /* Writes bytes; large ones bypass the buffer. */
 bool save_write_bytes(struct save *s, struct glint_slice bytes);
 /* Flushes, syncs and closes the file. Until it succeeds, save_close removes the file. */
@@ -261,8 +265,7 @@ int save_fail_value(struct glint_task *task, struct glint_slice row, uint32_t co
                     const char *name, const char *problem, const char *others);
 /* Appends the row as an object, without a line end. Returns 0 or a code; nothing of the row is left
  * then. */
-int save_objects_append(struct glint_task *task, const struct save_objects *o,
-                        struct glint_slice row, struct buffer *out);
+int save_objects_append(struct save *s, struct glint_slice row);
 /* Writes the records of a batch as lines (ops/save_as_text_file.c). */
 bool save_write_lines(struct save *s, const struct glint_batch *batch);
 /* Closes the file and frees memory; removes the file, or aborts the upload, unless save_finish

@@ -252,6 +252,17 @@ int save_result(void *state, struct buffer *out)
     return save_results(state, 1, out);
 }
 
+bool save_unescape_field(struct save *s, struct glint_slice *field)
+{
+    if (!glint_field_has_escape(*field)) return true;
+    if (!buffer_reserve(&s->text, field->size)) {
+        error_no_memory(&s->task->error);
+        return false;
+    }
+    *field = (struct glint_slice){s->text.data, glint_unescape_field(*field, s->text.data)};
+    return true;
+}
+
 void save_close(void *state)
 {
     struct save *s = state;
@@ -263,4 +274,5 @@ void save_close(void *state)
     remote_writer_destroy(s->remote, s->finished);
     compressor_destroy(s->compressor);
     buffer_fini(&s->buffer);
+    buffer_fini(&s->text);
 }

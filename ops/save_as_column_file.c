@@ -520,6 +520,7 @@ static int append_text_row_to_builders(struct column_save *s, struct column_outp
 {
     static const uint8_t null = ROW_NULL;
     struct glint_slice rest = row, field;
+    const bool escapes = glint_field_has_escape(row); /* or nulls */
     for (uint32_t i = 0; i < s->count; i++) {
         if (!glint_next_field(&rest, CSV_SEPARATOR, &field))
             return report_unwritable_row(s, row, "it has fewer fields than the output has columns");
@@ -528,6 +529,8 @@ static int append_text_row_to_builders(struct column_save *s, struct column_outp
             field = (struct glint_slice){NULL, 0};
         else if (field.size == 0)
             field.data = s->empty_is_null ? NULL : &null;
+        else if (escapes && !save_unescape_field(o->save, &field))
+            return s->task->error.code;
         const char *problem = arrow_builder_append(&o->builders[i], field, &no_memory);
         if (no_memory) return error_no_memory(&s->task->error);
         if (problem != NULL) return report_unwritable_value(s, row, i, problem);

@@ -101,17 +101,18 @@ static bool write_pairs_text(struct save *s, const struct glint_batch *batch)
     return true;
 }
 
-/* Without a key, a row of CSV, or the line of a row of JSON lines. A key and a value stay apart by
- * a tab, so cells that contain one are quoted. Bytes are what a job has formatted itself. */
+/* Without a key, a row of CSV, or the line of a row of JSON lines. A key and a value are texts
+ * that stay apart by a tab, so cells that contain one are quoted. Bytes are what a job has
+ * formatted itself. */
 static bool write_csv(struct save *s, struct glint_slice text)
 {
     const bool row = s->schema.key == GLINT_NONE, json = s->csv == JSON_ROW;
     if (s->objects != NULL)
-        return save_objects_append(s->task, s->objects, text, &s->buffer) == 0 &&
-               save_reserve(s, 1);
+        return save_objects_append(s, text) == 0 && save_reserve(s, 1);
     if (json && text.size > 0 && text.data[0] == JSON_ROW)
         return save_write_bytes(s, json_row_line(text));
-    if (csv_append_row(&s->buffer, text, !row ? '\t' : json ? ',' : s->csv, s->nulls))
+    if (row ? csv_append_row(&s->buffer, text, json ? ',' : s->csv, s->nulls)
+            : csv_append_text(&s->buffer, text, '\t', s->nulls))
         return save_reserve(s, 1);
     error_no_memory(&s->task->error);
     return false;

@@ -65,18 +65,29 @@ static bool is_finite_number(struct glint_slice text)
     return text.size > sign && text.data[sign] != 'i' && text.data[sign] != 'n';
 }
 
-static const char *append_member(struct json *j, const struct save_objects *o,
-                                 const struct object_member *m, struct glint_slice field)
+static const char *append_text_member(struct json *j, const struct object_member *m,
+                                      struct glint_slice text)
 {
-    if ((field.size == 1 && *field.data == ROW_NULL) || (field.size == 0 && o->empty_is_null))
-        json_cstring(j, m->name, NULL);
-    else if (m->raw && is_finite_number(field))
-        json_raw(j, m->name, field.data, field.size);
-    else if (!utf8_is_valid(field.data, field.size))
+    if (m->raw && is_finite_number(text))
+        json_raw(j, m->name, text.data, text.size);
+    else if (!utf8_is_valid(text.data, text.size))
         return "a text is not UTF-8, as JSON has to be";
     else
-        json_text(j, m->name, field.data, field.size);
+        json_text(j, m->name, text.data, text.size);
     return NULL;
+}
+
+/* Returns NULL, or why JSON cannot have the field; *out_failed: the task has failed. */
+static const char *append_member(struct save *s, struct json *j, const struct object_member *m,
+                                 struct glint_slice field, bool *out_failed)
+{
+    if ((field.size == 1 && *field.data == ROW_NULL) ||
+        (field.size == 0 && s->objects->empty_is_null)) {
+        json_cstring(j, m->name, NULL);
+        return NULL;
+    }
+    *out_failed = !save_unescape_field(s, &field);
+    return *out_failed ? NULL : append_text_member(j, m, field);
 }
 
 int save_fail_value(struct glint_task *task, struct glint_slice row, uint32_t column,
@@ -96,33 +107,35 @@ int save_fail_value(struct glint_task *task, struct glint_slice row, uint32_t co
     return glint_fail_row(task, GLINT_E_BAD_ROW, row, hint, reason);
 }
 
-int save_objects_append(struct glint_task *task, const struct save_objects *o,
-                        struct glint_slice row, struct buffer *out)
+int save_objects_append(struct save *s, struct glint_slice row)
 {
+    const struct save_objects *const o = s->objects;
     struct glint_slice rest = row, field;
     assert(o->count > 0);
-    struct json j = {.out = *out};
-    const uint64_t begin = out->size;
+    struct json j = {.out = s->buffer};
+    const uint64_t begin = s->buffer.size;
     const char *problem = NULL, *name = NULL;
+    bool failed = false;
     uint32_t i = 0;
     json_begin(&j, NULL, '{');
-    for (; problem == NULL && i < o->count; i++) {
+    for (; problem == NULL && !failed && i < o->count; i++) {
         if (glint_next_field(&rest, CSV_SEPARATOR, &field)) {
-            problem = append_member(&j, o, &o->members[i], field);
+            problem = append_member(s, &j, &o->members[i], field, &failed);
             name = problem != NULL ? o->members[i].name : NULL;
         } else {
             problem = "it has fewer fields than the output has columns";
         }
     }
-    if (problem == NULL && glint_next_field(&rest, CSV_SEPARATOR, &field))
+    if (problem == NULL && !failed && glint_next_field(&rest, CSV_SEPARATOR, &field))
         problem = "it has more fields than the output has columns";
     json_end(&j, '}');
-    *out = j.out;
+    s->buffer = j.out;
     if (problem != NULL) {
-        out->size = begin;
+        s->buffer.size = begin;
         const bool binary = name != NULL && o->members[i - 1].binary;
-        return save_fail_value(task, row, i - 1, name, problem,
+        return save_fail_value(s->task, row, i - 1, name, problem,
                                binary ? "csv, tsv or parquet" : "csv or tsv");
     }
-    return j.failed ? error_no_memory(&task->error) : 0;
+    if (failed) return s->task->error.code;
+    return j.failed ? error_no_memory(&s->task->error) : 0;
 }

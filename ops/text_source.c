@@ -176,86 +176,6 @@ int text_source_make_splits(struct glint_rdd *rdd, uint64_t split_bytes)
     return r;
 }
 
-/* Records of CSV as plain rows, at the offsets that they have in the batch that was read: so a
- * row's place in the file is known. */
-struct csv_batch {
-    struct glint_origin origin;
-    uint8_t *bytes;
-    uint64_t capacity;
-    uint32_t start[BATCH_ROWS_MAX], end[BATCH_ROWS_MAX];
-};
-
-static int reserve_csv_bytes(struct csv_batch *c, struct glint_task *task, uint64_t size)
-{
-    if (c->bytes != NULL && size <= c->capacity)
-        return 0; /* also for empty rows: they have slack */
-    mem_free(c->bytes);
-    c->capacity = 0;
-    c->bytes = mem_alloc(size);
-    if (c->bytes == NULL) return error_no_memory(&task->error);
-    c->capacity = size;
-    return 0;
-}
-
-/* Replaces the rows of a batch. Returns 0 or a code; a bad row may be skipped. */
-static int convert_csv(struct csv_batch *c, struct glint_task *task,
-                       const struct split_piece *piece, struct glint_batch *batch)
-{
-    struct glint_column *v = &batch->value;
-    int r = reserve_csv_bytes(c, task, v->size);
-    uint32_t rows = 0;
-    uint64_t whole = 0; /* the size of the only row of a batch without offsets */
-    task->origin = batch->origin;
-    for (uint32_t i = 0; r == 0 && i < batch->rows; i++) {
-        const struct glint_slice row = glint_column_slice(v, i);
-        const uint64_t at = (uint64_t)(row.data - v->base);
-        const char *problem =
-            csv_to_row(row.data, row.size, piece->csv, piece->nulls, c->bytes + at, &whole);
-        if (problem != NULL) {
-            r = task_bad_record(task, row, problem);
-            continue;
-        }
-        if (v->start != NULL) {
-            c->start[rows] = (uint32_t)at;
-            c->end[rows] = (uint32_t)(at + whole);
-        }
-        rows++;
-    }
-    c->origin = *batch->origin;
-    c->origin.base = c->bytes + (batch->origin->base - v->base);
-    c->origin.input = batch->origin->base;
-    c->origin.input_size = batch->origin->size;
-    if (v->start == NULL) v->size = whole;
-    v->base = c->bytes;
-    v->lines = NULL;
-    if (v->start != NULL) {
-        v->start = c->start;
-        v->end = c->end;
-    }
-    batch->rows = rows;
-    batch->origin = &c->origin;
-    return r;
-}
-
-static enum flow read_csv_rows(struct line_reader *lines, struct glint_task *task,
-                               const struct split_piece *piece,
-                               enum flow (*push)(void *arg, const struct glint_batch *lines),
-                               void *arg)
-{
-    struct csv_batch *c = task_alloc(task, sizeof *c);
-    struct glint_batch batch;
-    enum flow flow = FLOW_MORE;
-    int r = c == NULL ? GLINT_E_NO_MEMORY : 0;
-    if (c != NULL) *c = (struct csv_batch){.bytes = NULL};
-    while (r == 0 && flow == FLOW_MORE && (r = line_reader_next(lines, &batch)) > 0) {
-        r = convert_csv(c, task, piece, &batch);
-        if (r == 0 && batch.rows > 0) flow = push(arg, &batch);
-    }
-    task->origin = NULL;
-    if (c != NULL) mem_free(c->bytes);
-    return r < 0 ? FLOW_FAIL : flow;
-}
-
 enum flow text_source_read_split(struct glint_task *task, struct glint_slice split,
                                  enum flow (*push)(void *arg, const struct glint_batch *lines),
                                  void *arg)
@@ -281,7 +201,7 @@ enum flow text_source_read_split(struct glint_task *task, struct glint_slice spl
     if (r == 0 && s.pieces[0].json.data != NULL) {
         flow = json_rows_read(&lines, task, &s.pieces[0], push, arg);
     } else if (r == 0 && s.pieces[0].csv != 0 && !s.pieces[0].records) {
-        flow = read_csv_rows(&lines, task, &s.pieces[0], push, arg);
+        flow = csv_rows_read(&lines, task, &s.pieces[0], push, arg);
     } else if (r == 0) {
         while (flow == FLOW_MORE && (r = line_reader_next(&lines, &batch)) > 0)
             flow = push(arg, &batch);

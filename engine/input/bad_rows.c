@@ -74,7 +74,8 @@ bool task_row_is_first(const struct glint_task *task, const uint8_t *row)
 }
 
 /* Prints a row for an error message: control bytes and quotes are escaped, a long row is cut. What
- * separates the fields of a converted row, of which there is no line, is a comma. */
+ * separates the fields of a converted row, of which there is no line, is a comma; its escapes, and
+ * those of a field, are the bytes that they are. */
 static void format_row_for_error(struct glint_slice row, bool converted, char *out, size_t capacity)
 {
     const size_t longest = sizeof "\\xff" - 1, dots = sizeof "..." - 1;
@@ -82,10 +83,13 @@ static void format_row_for_error(struct glint_slice row, bool converted, char *o
     size_t n = 0;
     uint64_t i = 0;
     for (; i < row.size && i < ROW_BYTES_SHOWN_MAX && n + longest + dots < capacity; i++) {
-        const uint8_t c = row.data[i];
+        uint8_t c = row.data[i];
+        const bool separator = converted && c == CSV_SEPARATOR;
+        if (converted && c == ROW_NULL && i + 1 < row.size && row.data[i + 1] > CSV_SEPARATOR)
+            c = (uint8_t)(row.data[++i] - 0x20);
         if (c == '\t')
             n += (size_t)snprintf(out + n, capacity - n, "\\t");
-        else if (converted && c == CSV_SEPARATOR)
+        else if (separator)
             out[n++] = ',';
         else if (c == '"' || c == '\\')
             n += (size_t)snprintf(out + n, capacity - n, "\\%c", c);
@@ -122,6 +126,14 @@ static bool are_rows_separated_fields(const struct glint_task *task)
 {
     const struct glint_origin *o = task->origin;
     return o == NULL || (o->piece != NULL && o->piece->format != 0);
+}
+
+/* Whether fields of rows may have escapes. */
+static bool have_fields_escapes(const struct glint_task *task)
+{
+    const struct glint_origin *o = task->origin;
+    return are_rows_separated_fields(task) || o->piece == NULL || o->piece->csv != 0 ||
+           o->piece->json.data != NULL;
 }
 
 /* A typed row as rows of text are. */
@@ -272,7 +284,7 @@ int glint_bad_value(struct glint_task *task, struct glint_slice row, const char 
         better = hint_of_value(task_row_is_first(task, row.data), value);
     if (better != NULL) hint = better;
     task_describe_row_location(task, row.data, location, sizeof location);
-    format_row_for_error(value, false, shown, sizeof shown);
+    format_row_for_error(value, have_fields_escapes(task), shown, sizeof shown);
     format_row_for_error(input, are_rows_separated_fields(task), whole, sizeof whole);
     if (value.data == NULL)
         return glint_fail(task, code, hint, "%s: %s: %s; the row: \"%s\"", location, reason, column,

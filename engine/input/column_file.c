@@ -192,21 +192,21 @@ static enum column_class column_class_of_field(const struct arrow_field *field)
 }
 
 /* Names are fields of a row. */
-static int reject_separator_in_column_name(struct schema_reader *s, const struct column_file *f,
-                                           const char *name, uint32_t column)
+static int reject_escape_in_column_name(struct schema_reader *s, const struct column_file *f,
+                                        const char *name, uint32_t column)
 {
     for (const char *p = name; *p != '\0'; p++)
-        if (*p == CSV_SEPARATOR)
+        if (row_text_is_special((uint8_t)*p))
             return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename the column",
-                             "%s: the name of column %" PRIu32 " has the byte 0x1f",
-                             f->stream.piece->path, column + 1);
+                             "%s: the name of column %" PRIu32 " has the byte 0x%02x",
+                             f->stream.piece->path, column + 1, (uint8_t)*p);
     return 0;
 }
 
 static int check_column_name(struct schema_reader *s, const struct column_file *f, uint32_t column)
 {
     const char *path = f->stream.piece->path, *name = f->schema.children[column].name;
-    if (reject_separator_in_column_name(s, f, name, column) != 0) return s->error->code;
+    if (reject_escape_in_column_name(s, f, name, column) != 0) return s->error->code;
     if (name_table_find(&f->names, name) == column) return 0;
     return error_set(s->error, GLINT_E_INPUT_FORMAT, "rename one of them",
                      "%s: two columns are named \"%s\"", path, name);
@@ -348,7 +348,7 @@ static int add_partition_columns(struct schema_reader *s, const struct column_fi
     for (int i = 0; r == 0 && i < count; i++) {
         const struct arrow_field field = {
             .name = columns[i].name, .format = "u", .type = ARROW_UTF8};
-        r = reject_separator_in_column_name(s, f, field.name, f->schema.child_count + (uint32_t)i);
+        r = reject_escape_in_column_name(s, f, field.name, f->schema.child_count + (uint32_t)i);
         if (r == 0) r = add_column_to_schema(s, &field, file);
     }
     for (uint32_t i = 0; r == 0 && i < s->names.count; i++)

@@ -9,8 +9,9 @@
 #include <emmintrin.h>
 #endif
 
-#define QUOTE         '"'
-#define FIELD_IS_MARK "a field is the byte 0x1d"
+#define QUOTE '"'
+
+const char csv_needs_escape[] = "a field contains one of the bytes 0x1d, 0x1e and 0x1f";
 
 static bool quote_begins_field(const struct csv_scan *s, uint8_t before)
 {
@@ -112,41 +113,42 @@ const char *csv_record_problem(const uint8_t *row, uint64_t size)
     return s.open ? UNCLOSED : NULL;
 }
 
+/* Copies bytes of a field. Returns NULL, or that they need an escape, unless they may have one. */
+static const char *copy_field_bytes(const uint8_t *from, size_t size, bool escape, uint8_t **out)
+{
+    const bool plain = row_text_is_plain((struct glint_slice){from, size});
+    if (!plain && !escape) return csv_needs_escape;
+    memmove(*out, from, size);
+    *out += plain ? size : row_text_escape(*out, size);
+    return NULL;
+}
+
 /* Copies a quoted field without its quotes; *at is after the first one. */
 static const char *copy_quoted_field(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
-                                     bool nulls, uint8_t **out)
+                                     bool escape, uint8_t **out)
 {
-    const uint8_t *const begin = *out;
     for (;;) {
         const uint8_t *quote = memchr(*at, QUOTE, (size_t)(end - *at));
         if (quote == NULL) return UNCLOSED;
         const bool doubled = quote + 1 < end && quote[1] == QUOTE;
         const size_t size = (size_t)(quote - *at) + doubled;
-        if (memchr(*at, CSV_SEPARATOR, size) != NULL) return "a field contains the byte 0x1f";
-        memmove(*out, *at, size);
-        *out += size;
+        const char *problem = copy_field_bytes(*at, size, escape, out);
+        if (problem != NULL) return problem;
         *at = quote + 1 + doubled;
         if (doubled) continue;
-        if (*at < end && **at != delimiter) return CONTINUES;
-        return nulls && *out == begin + 1 && *begin == ROW_NULL ? FIELD_IS_MARK : NULL;
+        return *at < end && **at != delimiter ? CONTINUES : NULL;
     }
 }
 
 static const char *copy_unquoted_field(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
-                                       struct glint_slice nulls, uint8_t **out)
+                                 struct glint_slice nulls, bool escape, uint8_t **out)
 {
     const uint8_t *stop = memchr(*at, delimiter, (size_t)(end - *at));
     const size_t size = (size_t)((stop != NULL ? stop : end) - *at);
-    if (memchr(*at, CSV_SEPARATOR, size) != NULL) return "a field contains the byte 0x1f";
     const uint8_t *const field = *at;
     *at += size;
-    if (nulls_equal(nulls, field, size)) {
-        *(*out)++ = ROW_NULL;
-        return NULL;
-    }
-    if (nulls.data != NULL && size == 1 && *field == ROW_NULL) return FIELD_IS_MARK;
-    memmove(*out, field, size);
-    *out += size;
+    if (!nulls_equal(nulls, field, size)) return copy_field_bytes(field, size, escape, out);
+    *(*out)++ = ROW_NULL;
     return NULL;
 }
 
@@ -171,33 +173,35 @@ static bool is_plain_record(const uint8_t *row, uint64_t size, struct glint_slic
     for (uint64_t at = 0; at < size; at += sizeof found) {
         const uint64_t last = size - sizeof found;
         const row_block block = load_row_block(row + (at < last ? at : last));
-        found |= (row_block)(block == QUOTE) | (row_block)(block == CSV_SEPARATOR) |
-                 (row_block)(block == ROW_NULL) | (row_block)(block == null);
+        found |= (row_block)(block == QUOTE) | (row_block)(block == null) |
+                 (row_block)((block - ROW_NULL) <= (uint8_t)(CSV_SEPARATOR - ROW_NULL));
     }
     memcpy(any, &found, sizeof any);
     return (any[0] | any[1]) == 0;
 }
 
-/* `out` may be the row. The last block overlaps the one before it: a separator stays one. */
-static void copy_plain_record(const uint8_t *row, uint64_t size, uint8_t delimiter, uint8_t *out)
+/* Copies at least a block with `to` in place of each `from`, and may write to where it reads: the
+ * last block overlaps the one before it, in which no byte but these has changed. */
+static void replace_byte(const uint8_t *row, uint64_t size, uint8_t from, uint8_t to, uint8_t *out)
 {
     for (uint64_t at = 0; at < size; at += sizeof(row_block)) {
-        const uint64_t last = size - sizeof(row_block), from = at < last ? at : last;
-        row_block block = load_row_block(row + from);
-        const row_block cut = (row_block)(block == delimiter);
-        block = (block & ~cut) | (cut & CSV_SEPARATOR);
-        memcpy(out + from, &block, sizeof block);
+        const uint64_t last = size - sizeof(row_block), begin = at < last ? at : last;
+        row_block block = load_row_block(row + begin);
+        const row_block cut = (row_block)(block == from);
+        block = (block & ~cut) | (cut & to);
+        memcpy(out + begin, &block, sizeof block);
     }
 }
 
-const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
-                       struct glint_slice nulls, uint8_t *out, uint64_t *out_size)
+static inline const char *convert_record(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                                         struct glint_slice nulls, bool escape, uint8_t *out,
+                                         uint64_t *out_size)
 {
     assert(nulls.size != 1); /* a null needs a byte in place of its text */
     *out_size = 0;
     if (size == 0) return NULL; /* `row` may be NULL */
     if (size >= sizeof(row_block) && is_plain_record(row, size, nulls)) {
-        copy_plain_record(row, size, delimiter, out);
+        replace_byte(row, size, delimiter, CSV_SEPARATOR, out);
         *out_size = size;
         return NULL;
     }
@@ -206,9 +210,8 @@ const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
     for (;;) {
         const bool quoted = at < end && *at == QUOTE;
         at += quoted;
-        const char *problem = quoted
-                                  ? copy_quoted_field(&at, end, delimiter, nulls.data != NULL, &to)
-                                  : copy_unquoted_field(&at, end, delimiter, nulls, &to);
+        const char *problem = quoted ? copy_quoted_field(&at, end, delimiter, escape, &to)
+                                     : copy_unquoted_field(&at, end, delimiter, nulls, escape, &to);
         if (problem != NULL) return problem;
         if (at == end) break;
         at++;
@@ -218,54 +221,112 @@ const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
     return NULL;
 }
 
-static bool field_needs_quotes(struct glint_slice field, uint8_t delimiter)
+const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                       struct glint_slice nulls, uint8_t *out, uint64_t *out_size)
 {
-    for (uint64_t i = 0; i < field.size; i++) {
-        const uint8_t byte = field.data[i];
+    return convert_record(row, size, delimiter, nulls, true, out, out_size);
+}
+
+const char *csv_to_row_as_is(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                             struct glint_slice nulls, uint8_t *out, uint64_t *out_size)
+{
+    return convert_record(row, size, delimiter, nulls, false, out, out_size);
+}
+
+/* ---- Records of rows */
+
+static bool field_needs_quotes(struct glint_slice text, uint8_t delimiter)
+{
+    for (uint64_t i = 0; i < text.size; i++) {
+        const uint8_t byte = text.data[i];
         if (byte == delimiter || byte == QUOTE || byte == '\n' || byte == '\r') return true;
     }
     return false;
 }
 
-static uint64_t write_quoted_field(struct glint_slice field, uint8_t *out)
+static uint64_t write_quoted_field(struct glint_slice text, uint8_t *out)
 {
     uint8_t *to = out;
     *to++ = QUOTE;
-    for (uint64_t i = 0; i < field.size; i++) {
-        if (field.data[i] == QUOTE) *to++ = QUOTE;
-        *to++ = field.data[i];
+    for (uint64_t i = 0; i < text.size; i++) {
+        if (text.data[i] == QUOTE) *to++ = QUOTE;
+        *to++ = text.data[i];
     }
     *to++ = QUOTE;
     return (uint64_t)(to - out);
 }
 
-uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out)
+uint64_t csv_write_field(struct glint_slice text, uint8_t delimiter, uint8_t *out)
 {
-    if (field_needs_quotes(field, delimiter)) return write_quoted_field(field, out);
-    if (field.size > 0) memcpy(out, field.data, field.size);
-    return field.size;
+    if (field_needs_quotes(text, delimiter)) return write_quoted_field(text, out);
+    if (text.size > 0) memcpy(out, text.data, text.size);
+    return text.size;
 }
 
-static bool append_csv_field(struct buffer *out, struct glint_slice field, uint8_t delimiter,
-                             struct glint_slice nulls)
+bool csv_append_text(struct buffer *out, struct glint_slice text, uint8_t delimiter,
+                     struct glint_slice nulls)
 {
+    if (!nulls_equal(nulls, text.data, text.size) && !field_needs_quotes(text, delimiter))
+        return buffer_append(out, text.data, text.size);
+    if (!buffer_reserve(out, 2 * text.size + 2)) return false;
+    out->size += write_quoted_field(text, out->data + out->size);
+    return true;
+}
+
+/* The text is read behind where its field is written. */
+static bool append_escaped_field(struct buffer *out, struct glint_slice field, uint8_t delimiter,
+                                 struct glint_slice nulls)
+{
+    if (!buffer_reserve(out, 3 * field.size + 2)) return false;
+    uint8_t *const text = out->data + out->size + 2 * field.size + 2;
+    const struct glint_slice unescaped = {text, glint_unescape_field(field, text)};
+    return csv_append_text(out, unescaped, delimiter, nulls);
+}
+
+/* `marks`: the field may be null, or have escapes. */
+static bool append_csv_field(struct buffer *out, struct glint_slice field, bool marks,
+                             uint8_t delimiter, struct glint_slice nulls)
+{
+    if (!marks) return csv_append_text(out, field, delimiter, nulls);
     if (nulls.data != NULL && field.size == 1 && *field.data == ROW_NULL)
         return buffer_append(out, nulls.data + 1, nulls.size - 1);
-    if (!nulls_equal(nulls, field.data, field.size) && !field_needs_quotes(field, delimiter))
-        return buffer_append(out, field.data, field.size);
-    if (!buffer_reserve(out, 2 * field.size + 2)) return false;
-    out->size += write_quoted_field(field, out->data + out->size);
-    return true;
+    return glint_field_has_escape(field) ? append_escaped_field(out, field, delimiter, nulls)
+                                         : csv_append_text(out, field, delimiter, nulls);
+}
+
+/* Whether the fields of the record are those of the row as it is; it has a block at least. */
+static bool is_plain_row(struct glint_slice row, uint8_t delimiter, struct glint_slice nulls)
+{
+    const uint8_t null = nulls.size > 1 ? nulls.data[1] : QUOTE;
+    uint64_t any[2];
+    row_block found = {0};
+    if (nulls.size == 1) return false; /* an empty field needs quotes */
+    for (uint64_t at = 0; at < row.size; at += sizeof found) {
+        const uint64_t last = row.size - sizeof found;
+        const row_block block = load_row_block(row.data + (at < last ? at : last));
+        found |= (row_block)(block == QUOTE) | (row_block)(block == ROW_NULL) |
+                 (row_block)(block == null) | (row_block)(block == delimiter) |
+                 (row_block)(block == '\n') | (row_block)(block == '\r');
+    }
+    memcpy(any, &found, sizeof any);
+    return (any[0] | any[1]) == 0;
 }
 
 bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter,
                     struct glint_slice nulls)
 {
     const uint8_t *at = row.data, *end = row.data + row.size;
+    if (row.size >= sizeof(row_block) && is_plain_row(row, delimiter, nulls)) {
+        if (!buffer_reserve(out, row.size)) return false;
+        replace_byte(row.data, row.size, CSV_SEPARATOR, delimiter, out->data + out->size);
+        out->size += row.size;
+        return true;
+    }
+    const bool marks = at < end && memchr(at, ROW_NULL, (size_t)(end - at)) != NULL;
     for (;;) {
         const uint8_t *stop = at < end ? memchr(at, CSV_SEPARATOR, (size_t)(end - at)) : NULL;
-        const uint64_t size = (uint64_t)((stop != NULL ? stop : end) - at);
-        if (!append_csv_field(out, (struct glint_slice){at, size}, delimiter, nulls)) return false;
+        const struct glint_slice field = {at, (uint64_t)((stop != NULL ? stop : end) - at)};
+        if (!append_csv_field(out, field, marks, delimiter, nulls)) return false;
         if (stop == NULL) return true;
         if (!buffer_append(out, &delimiter, 1)) return false;
         at = stop + 1;

@@ -7,15 +7,9 @@
 
 #include "engine/base/mem.h"
 #include "engine/glint.h"
+#include "engine/input/row_text.h"
 
 #include <string.h>
-
-/* The unit separator of ASCII. A field that contains it is an error. */
-#define CSV_SEPARATOR 0x1f
-
-/* A field that is null is this byte, in rows of CSV and of JSON (json_line.h). A text field that is
- * only this byte is an error. */
-#define ROW_NULL 0x1d
 
 /* What is null, as a slice: data NULL: nothing is. Else '1' if members of JSON and columns that are
  * missing are null, or '0', then the text that is null in CSV, without quotes, and that nulls are
@@ -57,12 +51,17 @@ static inline struct csv_scan csv_scan_begin(uint8_t delimiter)
 const uint8_t *csv_find_row_end(const uint8_t *at, const uint8_t *end, struct csv_scan *s);
 /* Moves the state from `at` to `end`. */
 void csv_scan_bytes(const uint8_t *at, const uint8_t *end, struct csv_scan *s);
-/* Converts a record, without its line end, to a plain row of at most the same size; `out` may be
- * `row`. `nulls` as above. Returns NULL with *out_size set, or the reason why it is no record
- * (static). */
+/* Converts a record, without its line end, to a plain row; `out`, which is not the row, has
+ * 2 * size bytes. `nulls` as above. Returns NULL with *out_size set, or the reason why it is no
+ * record (static). */
 const char *csv_to_row(const uint8_t *row, uint64_t size, uint8_t delimiter,
                        struct glint_slice nulls, uint8_t *out, uint64_t *out_size);
-/* The same without nulls. */
+/* The same of a record without bytes that need an escape: the row has at most the size of the
+ * record, which `out` may be. Returns csv_needs_escape if there are some. */
+const char *csv_to_row_as_is(const uint8_t *row, uint64_t size, uint8_t delimiter,
+                             struct glint_slice nulls, uint8_t *out, uint64_t *out_size);
+extern const char csv_needs_escape[];
+/* csv_to_row without nulls. */
 static inline const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_t delimiter,
                                        uint8_t *out, uint64_t *out_size)
 {
@@ -72,9 +71,12 @@ static inline const char *csv_to_plain(const uint8_t *row, uint64_t size, uint8_
 const char *csv_record_problem(const uint8_t *row, uint64_t size);
 /* Whether a record has a CR outside of quotes that is not its last byte: lines end in CR alone. */
 bool csv_has_cr(const uint8_t *row, uint64_t size, uint8_t delimiter);
-/* Writes a field, with quotes if it needs them, to `out`, which has 2 * size + 2 bytes. Returns the
+/* Writes a text, with quotes if it needs them, to `out`, which has 2 * size + 2 bytes. Returns the
  * number of bytes. */
 uint64_t csv_write_field(struct glint_slice field, uint8_t delimiter, uint8_t *out);
+/* Appends a text, which is not null, as a field. Returns false when out of memory. */
+bool csv_append_text(struct buffer *out, struct glint_slice text, uint8_t delimiter,
+                     struct glint_slice nulls);
 /* Appends a plain row as a record, without a line end. Returns false when out of memory. */
 bool csv_append_row(struct buffer *out, struct glint_slice row, uint8_t delimiter,
                     struct glint_slice nulls);

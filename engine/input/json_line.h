@@ -58,9 +58,8 @@ void json_pointer_read(const char *pointer, struct json_segment *segments, uint8
 /* Depth of objects and arrays in a line; also the limit of many other readers. */
 enum { JSON_DEPTH_MAX = 1024 };
 
-/* How operators get a line with values: this byte, the line, and before each value CSV_SEPARATOR.
- * A line of JSON contains neither of these bytes. */
-#define JSON_ROW 0x1e
+/* How operators get a line with values: JSON_ROW, the line, and before each value, which is a text
+ * of rows (row_text.h), CSV_SEPARATOR. A line of JSON contains neither of these bytes. */
 
 enum json_kind {
     JSON_KIND_MISSING,

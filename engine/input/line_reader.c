@@ -314,6 +314,7 @@ static int set_empty_header_error(struct glint_error *error, const char *path)
 /* Skips a header of CSV, which must be a record: after an unclosed quote it would be all rows. */
 static int skip_csv_header(struct line_reader *l)
 {
+    const struct glint_slice no_nulls = {NULL, 0};
     const uint8_t *lf = NULL;
     while ((lf = find_row_end(l, l->fill)) == NULL && !l->source.ended) {
         l->scanned = l->fill;
@@ -328,7 +329,7 @@ static int skip_csv_header(struct line_reader *l)
     if (size > 0 && row[size - 1] == '\r') size--;
     if (problem == NULL)
         problem = l->csv == CSV_ANY ? csv_record_problem(row, size)
-                                    : csv_to_plain(row, size, l->csv, row, &size);
+                                    : csv_to_row_as_is(row, size, l->csv, no_nulls, row, &size);
     if (problem != NULL)
         return set_bad_header_error(&l->task->error, current_piece(l)->path, problem);
     const bool last = lf == NULL || end >= end_of_piece_in_buffer(l);
@@ -634,6 +635,21 @@ int read_first_line(struct env *env, const struct split_piece *piece, uint64_t s
     return read_first_line_ahead(env, &ahead, 0, size_max, out, out_found, error);
 }
 
+/* Converts a record to a plain row. Names of a header have no escapes. Returns 0 or a code. */
+static int convert_first_record(const struct split_piece *piece, struct buffer *line,
+                                struct glint_error *error)
+{
+    const uint64_t size = line->size;
+    if (!buffer_reserve(line, 2 * size)) return error_no_memory(error);
+    uint8_t *const row = line->data + size;
+    const char *problem =
+        (piece->header ? csv_to_row_as_is : csv_to_row)(line->data, size, piece->csv, piece->nulls,
+                                                        row, &line->size);
+    if (problem != NULL) return set_bad_header_error(error, piece->path, problem);
+    if (line->size > 0) memmove(line->data, row, line->size);
+    return 0;
+}
+
 int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t index,
                           uint64_t size_max, struct buffer *out, bool *out_found,
                           struct glint_error *error)
@@ -645,8 +661,6 @@ int read_first_line_ahead(struct env *env, struct input_ahead *ahead, uint32_t i
     *out_found = false;
     if (r == 0) r = read_first_line_of_stream(&s, size_max, out, out_found);
     input_stream_close(&s);
-    if (r != 0 || piece->csv == 0 || piece->records) return r;
-    const char *problem =
-        csv_to_row(out->data, out->size, piece->csv, piece->nulls, out->data, &out->size);
-    return problem == NULL ? 0 : set_bad_header_error(error, piece->path, problem);
+    return r != 0 || piece->csv == 0 || piece->records ? r
+                                                       : convert_first_record(piece, out, error);
 }

@@ -104,9 +104,12 @@ bool typed_row_append_row(const struct typed_form *f, const uint8_t *row, struct
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->count; i++) {
         struct glint_slice text = {&null, 1};
-        if (!typed_row_is_null(row, i)) text = typed_row_text(f, row, i, number);
-        ok = (i == 0 || buffer_append(out, &separator, 1)) &&
-             buffer_append(out, text.data, text.size);
+        const bool is_null = typed_row_is_null(row, i);
+        if (!is_null) text = typed_row_text(f, row, i, number);
+        ok = i == 0 || buffer_append(out, &separator, 1);
+        const uint64_t from = out->size;
+        ok = ok && buffer_append(out, text.data, text.size) &&
+             (is_null || row_text_escape_end(out, from));
     }
     return ok;
 }

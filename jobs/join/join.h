@@ -145,6 +145,7 @@ struct join_rows {
     enum join_type type;
     enum join_side side;
     const struct glint_batch *lines; /* the last parsed batch */
+    bool escapes;                    /* its fields may have some */
     /* Its rows: lines, and keys as bytes, in the batch or built (join_keys.c). */
     uint32_t rows;
     uint32_t line_start[FIELDS_ROWS_MAX], line_end[FIELDS_ROWS_MAX];

@@ -1,7 +1,7 @@
 /* The keys of a batch of rows, as bytes:
  *
- *     text    a single one as it is, and where it is; of several, 00 is 00 ff, and 00 00 ends each
- *             but the last one, whatever the delimiter of the side is
+ *     text    without escapes; a single one that has none where it is; of several, 00 is 00 ff, and
+ *             00 00 ends each but the last one, whatever the delimiter of the side is
  *     values  of each integer 8 bytes whose bytewise order is that of the numbers; the bytes of
  *             number_key; 01 and a double; 01, seconds and nanoseconds. A value ends where its
  *             bytes say so
@@ -119,10 +119,12 @@ static int set_bad_key_error(const struct join_rows *r, struct glint_task *task,
 }
 
 /* Writes one of several texts of a key, at most twice its size and two bytes. */
-static uint8_t *put_one_of_several_texts(struct glint_slice text, bool last, uint8_t *at)
+static uint8_t *put_one_of_several_texts(struct glint_slice text, bool escapes, bool last,
+                                         uint8_t *at)
 {
     for (uint64_t i = 0; i < text.size; i++) {
-        *at++ = text.data[i];
+        const bool escape = escapes && text.data[i] == GLINT_ROW_NULL && i + 1 < text.size;
+        *at++ = escape ? (uint8_t)(text.data[++i] - 0x20) : text.data[i];
         if (text.data[i] == 0) *at++ = 0xff;
     }
     if (last) return at;
@@ -145,7 +147,11 @@ static int put_key_fields(const struct join_rows *r, struct glint_task *task,
             continue;
         }
         if (r->key_columns > 1) {
-            at = put_one_of_several_texts(fields[i], i + 1 == r->key_columns, at);
+            at = put_one_of_several_texts(fields[i], r->escapes, i + 1 == r->key_columns, at);
+            continue;
+        }
+        if (r->escapes) {
+            at += glint_unescape_field(fields[i], at);
             continue;
         }
         if (fields[i].size > 0) memcpy(at, fields[i].data, fields[i].size);
@@ -221,9 +227,12 @@ static int build_keys_of_rows(struct join_rows *r, struct glint_task *task)
     return 0;
 }
 
-/* Whether any key is null, which is no key of the other side, or could be taken for one. */
+/* Whether any key is null, which is no key of the other side, or could be taken for one, or has an
+ * escape. */
 static bool has_special_key(const struct join_rows *r)
 {
+    for (uint32_t row = 0; r->escapes && row < r->rows; row++)
+        if (glint_field_has_escape(join_rows_key(r, row))) return true;
     for (uint32_t row = 0; r->has_null_keys && row < r->rows; row++)
         if (join_key_is_special(r, join_rows_key(r, row))) return true;
     if (!fields_any_size(r->key_start, r->key_end, r->rows, (uint32_t)r->null.size)) return false;
@@ -259,6 +268,8 @@ static bool find_typed_keys(struct join_rows *r)
 
 int join_keys_make(struct join_rows *r, struct glint_task *task)
 {
+    const bool escapes = r->by_columns ? r->reader.escapes : r->fields.escapes;
+    r->escapes = escapes && !glint_rows_are_plain(r->lines);
     if (r->by_columns) return find_typed_keys(r) ? 0 : build_keys_of_rows(r, task);
     return r->values || has_special_key(r) ? build_keys_of_rows(r, task) : 0;
 }

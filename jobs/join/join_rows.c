@@ -33,6 +33,7 @@ static int open_key_columns(struct glint_task *task, struct join_rows *r)
         e = make_missing_row(task, "right_missing", &r->missing[JOIN_SIDE_RIGHT]);
     if (e != 0) return e;
     r->null = r->by_columns ? r->reader.null : f->null;
+    f->as_in_rows = true; /* they tell where rows are */
     if (r->by_columns
             ? r->key_columns == r->reader.columns.count && (r->reader.typed != NULL) == r->typed
             : f->key == FIELDS_TEXT && f->key_column == f->id_column)

@@ -28,6 +28,7 @@ struct keep_state {
     int64_t want, with_counters;
     int admitted, rejected;           /* counters */
     uint16_t filter[FIELDS_ROWS_MAX]; /* zeros: there is only one filter */
+    uint16_t line[FIELDS_ROWS_MAX];   /* of each parsed row, in the batch */
     uint8_t hit[FIELDS_ROWS_MAX];
     int64_t verdict[FIELDS_ROWS_MAX], ones[FIELDS_ROWS_MAX]; /* for admit.verdict */
 };
@@ -36,6 +37,7 @@ static int admit_filter_init(struct glint_task *task, void *state)
 {
     struct keep_state *s = state;
     int r = fields_open(task, &s->fields, true);
+    s->fields.as_in_rows = true; /* ids tell which lines are parsed rows */
     if (r == 0) r = bloom_open_filters(task, &s->set);
     if (r == 0) r = glint_arg_i64(task, "want", &s->want);
     if (r == 0) r = glint_arg_i64(task, "with_counters", &s->with_counters);
@@ -46,12 +48,16 @@ static int admit_filter_init(struct glint_task *task, void *state)
 }
 
 /* Finds the line of each parsed row: parsed rows are lines in order, without bad ones. */
-static uint32_t next_admit_line(const struct fields *f, const struct glint_column *lines,
-                                uint32_t row, uint32_t line)
+static void find_admit_lines(struct keep_state *s, const struct glint_batch *in)
 {
-    if (lines->start != NULL)
-        while (lines->end[line] < f->id_start[row]) line++;
-    return line;
+    const struct fields *f = &s->fields;
+    const struct glint_column *lines = &in->value;
+    uint32_t line = 0;
+    for (uint32_t row = 0; row < f->rows; row++, line++) {
+        if (f->rows < in->rows && lines->start != NULL)
+            while (lines->end[line] < f->id_start[row]) line++;
+        s->line[row] = (uint16_t)line;
+    }
 }
 
 /* Looks up all rows of a batch in the filter. */
@@ -60,6 +66,8 @@ static int look_up_rows_of_batch(struct keep_state *s, struct glint_task *task,
 {
     struct fields *f = &s->fields;
     int r = fields_parse(f, task, in);
+    if (r == 0) find_admit_lines(s, in);
+    if (r == 0) r = fields_unescape(f, task, in);
     if (r != 0) return r;
     const struct bloom_rows rows = {f->base, f->id_start, f->id_end, s->filter, f->rows};
     bloom_set_contains_rows(&s->set, &rows, s->hit);
@@ -80,10 +88,9 @@ static int select_admitted_rows(struct glint_task *task, void *state, const stru
     *out_count = 0;
     int r = look_up_rows_of_batch(s, task, in);
     if (r != 0) return r;
-    uint32_t kept = 0, line = 0;
-    for (uint32_t row = 0; row < f->rows; row++, line++) {
-        line = f->rows == in->rows ? row : next_admit_line(f, &in->value, row, line);
-        out_rows[kept] = (uint16_t)line;
+    uint32_t kept = 0;
+    for (uint32_t row = 0; row < f->rows; row++) {
+        out_rows[kept] = s->line[row];
         kept += s->hit[row] == s->want;
     }
     assert(kept <= f->rows && f->rows <= in->rows);

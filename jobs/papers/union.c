@@ -47,6 +47,7 @@ static int union_run(struct glint *g, const struct glint_job_args *args)
     if (source.csv != 0) { /* the first of the fields that follow */
         fields.whole = false;
         fields.delimiter = source.delimiter;
+        fields.csv = source.csv;
     }
     if (glint_job_option(args, "n") != NULL)
         n = (uint64_t)glint_job_i64(g, args, "n", 1, INT64_MAX);

@@ -162,20 +162,29 @@ struct columns_reader {
     uint8_t delimiter;
     struct glint_slice null;        /* what a null is in rows (nulls.h) */
     bool quotes;                    /* a field that begins with a quote is an error */
+    bool escapes;                   /* fields may have some (glint_field_has_escape) */
     bool skip_empty;                /* empty rows are left out (table_skip_empty) */
     uint8_t sorted[COLUMNS_MAX];    /* the columns by ascending number */
     struct columns_parts *parts;    /* of columns; NULL: there are none */
     const struct typed_form *typed; /* of the rows; NULL: they are text */
     char *numbers;                  /* texts of typed rows' numbers: by column */
+    struct columns_joined *escaped; /* their texts with escapes */
     const char *labels[COLUMNS_MAX];
 };
 
 /* Returns 0 or a code. */
 int columns_open(struct glint_task *task, struct columns_reader *r);
-/* Finds the field of each column: out[i] is that of columns.number[i]. Returns 1, 0 if the row is
- * left out or was bad and skipped, or a code. */
+/* Finds the field of each column, as rows of text have it: out[i] is that of columns.number[i].
+ * Returns 1, 0 if the row is left out or was bad and skipped, or a code. */
 int columns_find(const struct columns_reader *r, struct glint_task *task, struct glint_slice row,
                  struct glint_slice *out);
+
+/* Whether fields of the rows of a batch may have escapes. */
+static inline bool columns_may_escape(const struct columns_reader *r,
+                                      const struct glint_batch *rows)
+{
+    return r->escapes && !glint_rows_are_plain(rows);
+}
 
 /* Whether column i of the reader is a part of one. */
 bool columns_has_part(const struct columns_reader *r, uint32_t i);
@@ -185,7 +194,7 @@ int columns_bad_value(const struct columns_reader *r, struct glint_task *task,
                       struct glint_slice row, uint32_t column, struct glint_slice value,
                       const char *reason);
 
-/* Memory for fields that are not adjacent. */
+/* Memory for fields that are not adjacent, or have escapes. */
 struct columns_joined {
     uint8_t *bytes;
     uint64_t capacity;
@@ -196,5 +205,11 @@ struct columns_joined {
 int columns_join(const struct columns_reader *r, struct glint_task *task,
                  const struct glint_slice *fields, uint32_t count, struct columns_joined *memory,
                  struct glint_slice *out);
+
+/* Sets out[i] to the texts of the fields that columns_find has found: parts of them, or valid until
+ * the next call; of those that are null, data NULL. Returns 0 or a code. */
+int columns_unescape(const struct columns_reader *r, struct glint_task *task,
+                     const struct glint_slice *fields, struct columns_joined *memory,
+                     struct glint_slice *out);
 
 #endif

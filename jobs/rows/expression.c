@@ -222,7 +222,7 @@ static bool load_column_value(const struct expression *e, const struct expressio
                               struct expression_problem *problem)
 {
     const struct glint_slice field = fields[i->argument];
-    if (nulls_is(e->null, field)) {
+    if (e->null.data != NULL ? nulls_is(e->null, field) : field.data == NULL) {
         out->type = EXPRESSION_NULL;
         return true;
     }

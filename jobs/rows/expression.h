@@ -115,7 +115,8 @@ struct expression_instruction {
 struct expression {
     const struct expression_instruction *code;
     uint32_t count;
-    struct glint_slice null; /* what a null is in rows (nulls.h) */
+    /* What a null is in rows (nulls.h); data NULL: a field without data (columns_unescape). */
+    struct glint_slice null;
 };
 
 /* Reads instructions into `code`, which has room for `capacity` of them; texts are borrowed. The

@@ -44,6 +44,8 @@ struct fields {
     struct glint_column_use uses[2]; /* with a header; driver only */
     uint32_t use_count;
     bool whole;              /* the id is the whole row, with any content; no columns */
+    bool escapes;            /* fields may have some (glint_field_has_escape) */
+    bool as_in_rows;         /* the caller takes keys and ids with them */
     const char *where;       /* the text of --where; NULL: all rows; driver only */
     struct nulls nulls;      /* driver only */
     bool header;             /* the first line of each file is a header; driver only */
@@ -57,6 +59,10 @@ struct fields {
     uint32_t id_width;                /* bytes of their values; 0: as many as the text says */
     uint8_t *values;                  /* of the ids, if they are no texts */
     uint64_t values_size;
+    struct fields_texts { /* without escapes */
+        uint8_t *bytes;
+        uint64_t capacity;
+    } key_texts, id_texts;
     bool quotes;                        /* a field that begins with a quote is an error */
     const struct fields_kernel *kernel; /* of the scan; NULL: rows are searched one by one */
     /* The last parsed rows, without bad rows that were skipped. */
@@ -173,14 +179,18 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids);
 /* Parses all rows of a batch of lines. Returns 0 or a code. The arrays refer to the batch's memory,
  * or ids with a type to the values' bytes, until the next call. */
 int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines);
+/* Replaces keys and ids with escapes by their texts: of a caller that took them as they are in the
+ * rows of this batch. Returns 0 or a code. */
+int fields_unescape(struct fields *f, struct glint_task *task, const struct glint_batch *lines);
 /* Why a text that glint_parse_i64 does not accept is no key. */
 const char *fields_int_problem(struct glint_slice text);
 /* Reports the key of a row, which is none for its user, as glint_bad_value. */
 int fields_bad_key(const struct fields *f, struct glint_task *task, struct glint_slice row,
                    struct glint_slice value, const char *reason);
-/* Parses one row, after which READ_SLACK bytes must be readable. Returns 1 with *key and *id set, 0
- * if the row was left out because it is bad or has a null, or a code. */
-int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
+/* Parses one row, after which READ_SLACK bytes must be readable. Returns 1 with *key and *id set,
+ * valid until the next call, 0 if the row was left out because it is bad or has a null, or a code.
+ */
+int fields_parse_row(struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id);
 /* Whether any of the fields may have this size, as all that are null have; reads up to FIELDS_SLACK
  * more entries. */

@@ -27,6 +27,7 @@ void fields_args(struct glint_args *args, const struct fields *f)
     glint_args_add_i64(args, "key_column", f->key_column);
     glint_args_add_i64(args, "delimiter", f->delimiter);
     glint_args_add_i64(args, "whole", f->whole);
+    glint_args_add_i64(args, "escapes", f->csv != 0 && !f->pairs && !f->whole);
     glint_args_add_i64(args, "pairs", f->pairs);
     glint_args_add_i64(args, "skip_empty", f->skip_empty);
     glint_args_add_i64(args, "key", f->key);
@@ -57,12 +58,13 @@ static int read_label_argument(struct glint_task *task, const char *name, const 
 
 int fields_open(struct glint_task *task, struct fields *f, bool ids)
 {
-    int64_t id_column, key_column, delimiter, whole, pairs, skip_empty, key, keep_nulls, type,
-        width;
+    int64_t id_column, key_column, delimiter, whole, escapes, pairs, skip_empty, key, keep_nulls,
+        type, width;
     int r = glint_arg_i64(task, "id_column", &id_column);
     if (r == 0) r = glint_arg_i64(task, "key_column", &key_column);
     if (r == 0) r = glint_arg_i64(task, "delimiter", &delimiter);
     if (r == 0) r = glint_arg_i64(task, "whole", &whole);
+    if (r == 0) r = glint_arg_i64(task, "escapes", &escapes);
     if (r == 0) r = glint_arg_i64(task, "pairs", &pairs);
     if (r == 0) r = glint_arg_i64(task, "skip_empty", &skip_empty);
     if (r == 0) r = glint_arg_i64(task, "key", &key);
@@ -83,6 +85,7 @@ int fields_open(struct glint_task *task, struct fields *f, bool ids)
     f->key_column = (uint32_t)key_column;
     f->delimiter = (uint8_t)delimiter;
     f->whole = whole != 0;
+    f->escapes = escapes != 0;
     f->pairs = pairs != 0;
     f->skip_empty = skip_empty != 0;
     f->key = (enum fields_key)key;

@@ -200,11 +200,35 @@ static int parse_row(const struct fields *f, struct glint_task *task, struct gli
     return reason == NULL ? 1 : set_missing_column_error(f, task, row, text, reason);
 }
 
-int fields_parse_row(const struct fields *f, struct glint_task *task, struct glint_slice row,
+static int reserve_texts(struct fields_texts *t, struct glint_task *task, uint64_t size)
+{
+    if (size + READ_SLACK <= t->capacity) return 0;
+    t->bytes = glint_scratch(task, 2 * (size + READ_SLACK));
+    t->capacity = t->bytes != NULL ? 2 * (size + READ_SLACK) : 0;
+    if (t->bytes == NULL) return GLINT_E_NO_MEMORY;
+    memset(t->bytes, 0, t->capacity); /* the slack is read */
+    return 0;
+}
+
+/* Replaces a field with escapes by its text. Returns 0 or a code. */
+static int unescape_slice(struct fields_texts *t, struct glint_task *task,
+                          struct glint_slice *field)
+{
+    if (!glint_field_has_escape(*field)) return 0;
+    if (reserve_texts(t, task, field->size) != 0) return GLINT_E_NO_MEMORY;
+    *field = (struct glint_slice){t->bytes, glint_unescape_field(*field, t->bytes)};
+    return 0;
+}
+
+int fields_parse_row(struct fields *f, struct glint_task *task, struct glint_slice row,
                      union glint_value *key, struct glint_slice *id)
 {
     int r = f->quotes ? fields_reject_quoted_row(task, row, f->delimiter) : 0;
-    return r == 0 ? parse_row(f, task, row, key, id) : r;
+    if (r == 0) r = parse_row(f, task, row, key, id);
+    if (r <= 0 || !f->escapes || f->as_in_rows) return r;
+    int e = unescape_slice(&f->id_texts, task, id);
+    if (e == 0 && f->key == FIELDS_TEXT) e = unescape_slice(&f->key_texts, task, &key->bytes);
+    return e == 0 ? r : e;
 }
 
 /* The same into the arrays. Returns 1 if stored as row `at`, 0 if skipped, or a code. */
@@ -437,6 +461,55 @@ static int parse_batch(struct fields *f, struct glint_task *task, const struct g
     return r;
 }
 
+/* ---- Escapes */
+
+/* Replaces fields by their texts in `t`. Returns 0 or a code. */
+static int unescape_fields(struct fields_texts *t, struct glint_task *task, const uint8_t *base,
+                           uint32_t rows, uint32_t *start, uint32_t *end)
+{
+    uint64_t size = 0, used = 0;
+    for (uint32_t row = 0; row < rows; row++) size += end[row] - start[row];
+    if (reserve_texts(t, task, size) != 0) return GLINT_E_NO_MEMORY;
+    for (uint32_t row = 0; row < rows; row++) {
+        const struct glint_slice field = {base + start[row], end[row] - start[row]};
+        start[row] = (uint32_t)used;
+        used += glint_unescape_field(field, t->bytes + used);
+        end[row] = (uint32_t)used;
+    }
+    assert(used <= size);
+    return 0;
+}
+
+static bool any_field_has_escape(const uint8_t *base, uint32_t rows, const uint32_t *start,
+                                 const uint32_t *end)
+{
+    uint32_t row = 0;
+    while (row < rows &&
+           !glint_field_has_escape((struct glint_slice){base + start[row], end[row] - start[row]}))
+        row++;
+    return row < rows;
+}
+
+/* Replaces the keys and ids that have escapes, and all others of them, by their texts. A batch of
+ * one row may have more than 4 GiB; its fields do not. */
+int fields_unescape(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
+{
+    int r = 0;
+    if (!f->escapes || glint_rows_are_plain(lines)) return 0;
+    if (f->ids && any_field_has_escape(f->base, f->rows, f->id_start, f->id_end)) {
+        r = unescape_fields(&f->id_texts, task, f->base, f->rows, f->id_start, f->id_end);
+        f->base = f->id_texts.bytes;
+        f->size = f->id_texts.capacity - READ_SLACK;
+    }
+    if (r == 0 && f->key == FIELDS_TEXT &&
+        any_field_has_escape(f->key_base, f->rows, f->text_start, f->text_end)) {
+        r = unescape_fields(&f->key_texts, task, f->key_base, f->rows, f->text_start, f->text_end);
+        f->key_base = f->key_texts.bytes;
+        f->key_size = f->key_texts.capacity - READ_SLACK;
+    }
+    return r;
+}
+
 /* ---- Ids with a type */
 
 static int set_bad_id_error(const struct fields *f, struct glint_task *task, struct glint_slice id,
@@ -491,6 +564,7 @@ static int parse_id_values(struct fields *f, struct glint_task *task)
 
 int fields_parse(struct fields *f, struct glint_task *task, const struct glint_batch *lines)
 {
-    const int r = parse_batch(f, task, lines);
+    int r = parse_batch(f, task, lines);
+    if (r == 0 && !f->as_in_rows) r = fields_unescape(f, task, lines);
     return r == 0 && f->id_type != 0 && f->ids && f->rows > 0 ? parse_id_values(f, task) : r;
 }

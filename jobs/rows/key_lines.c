@@ -30,7 +30,7 @@ static bool cut_last_field_of_line(struct glint_slice *line, uint8_t separator,
 
 static int reserve_unquoted_line(struct key_lines *k, struct glint_task *task, uint64_t size)
 {
-    if (k->plain != NULL && size <= k->plain_bytes) return 0;
+    if (k->plain != NULL && 2 * size <= k->plain_bytes) return 0;
     k->plain = glint_scratch(task, 2 * size + 256);
     k->plain_bytes = k->plain != NULL ? 2 * size + 256 : 0;
     return k->plain != NULL ? 0 : GLINT_E_NO_MEMORY;
@@ -56,5 +56,7 @@ int key_lines_split(struct key_lines *k, struct glint_task *task, struct glint_s
     if (*out_reason == NULL && k->csv &&
         memchr(out_key->data, CSV_SEPARATOR, out_key->size) != NULL)
         *out_reason = "a key with a tab needs quotes";
+    if (*out_reason == NULL && k->csv && glint_field_has_escape(*out_key))
+        out_key->size = glint_unescape_field(*out_key, k->plain);
     return 0;
 }

@@ -25,7 +25,7 @@ struct partition_state {
     bool empty_is_null;         /* an empty field is null, too */
     int64_t floats;             /* bit i: column i is one */
     struct glint_slice fields[GLINT_PARTITION_COLUMNS_MAX];
-    struct glint_buffer directory, row;
+    struct glint_buffer directory, row, text;
 };
 
 static int partition_row_init(struct glint_task *task, void *state)
@@ -75,6 +75,19 @@ static int append_escaped_partition_value(struct glint_task *task, struct glint_
     return e < 0 ? e : 0;
 }
 
+/* The same of a field, which may have escapes. */
+static int append_escaped_partition_field(struct partition_state *s, struct glint_task *task,
+                                          struct glint_slice field)
+{
+    if (!glint_field_has_escape(field))
+        return append_escaped_partition_value(task, &s->directory, field);
+    s->text.size = 0;
+    const int e = glint_append(task, &s->text, field.data, field.size);
+    if (e < 0) return e;
+    field = (struct glint_slice){s->text.data, glint_unescape_field(field, s->text.data)};
+    return append_escaped_partition_value(task, &s->directory, field);
+}
+
 /* Zeros have no sign: one directory, as they are one key elsewhere. */
 static struct glint_slice without_sign_of_zero(struct glint_slice value)
 {
@@ -100,7 +113,7 @@ static int append_directory(struct partition_state *s, struct glint_task *task,
         if (e >= 0 && null)
             e = glint_append(task, &s->directory, null_directory, sizeof null_directory - 1);
         else if (e >= 0)
-            e = append_escaped_partition_value(task, &s->directory, value);
+            e = append_escaped_partition_field(s, task, value);
         if (e < 0) return e;
         if (s->directory.size - from > NAME_MAX)
             return glint_fail_row(

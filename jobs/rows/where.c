@@ -129,6 +129,8 @@ struct glint_rdd *where_rows(struct glint_rdd *lines, struct glint_args *where)
 struct where_state {
     struct columns_reader reader;
     struct expression expression;
+    struct expression of_texts; /* the same for texts without escapes */
+    struct columns_joined texts;
     struct expression_instruction code[EXPRESSION_CODE_MAX];
 };
 
@@ -149,6 +151,7 @@ static int where_filter_init(struct glint_task *task, void *state)
     s->expression = (struct expression){s->code, 0, s->reader.null};
     s->expression.count =
         expression_decode(bytes, s->reader.columns.count, s->code, EXPRESSION_CODE_MAX);
+    s->of_texts = (struct expression){s->code, s->expression.count, {NULL, 0}};
     if (s->expression.count > 0) glint_skip_row_groups(task, where_may_keep);
     return s->expression.count > 0
                ? 0
@@ -163,15 +166,17 @@ int where_bad_row(const struct columns_reader *r, struct glint_task *task, struc
                              problem->reason);
 }
 
-static int where_keep_row(const struct where_state *s, struct glint_task *task,
-                          struct glint_slice row)
+static int where_keep_row(struct where_state *s, struct glint_task *task, struct glint_slice row,
+                          bool escapes)
 {
     struct glint_slice fields[COLUMNS_MAX];
     struct expression_value value;
     struct expression_problem problem;
     int e = columns_find(&s->reader, task, row, fields);
+    if (e > 0 && escapes && columns_unescape(&s->reader, task, fields, &s->texts, fields) != 0)
+        return GLINT_E_NO_MEMORY;
     if (e <= 0) return e;
-    if (!expression_evaluate(&s->expression, fields, &value, &problem))
+    if (!expression_evaluate(escapes ? &s->of_texts : &s->expression, fields, &value, &problem))
         return where_bad_row(&s->reader, task, row, fields, &problem);
     return value.type == EXPRESSION_BOOLEAN && value.boolean;
 }
@@ -180,10 +185,12 @@ static int select_rows_where_true(struct glint_task *task, void *state,
                                   const struct glint_batch *in, uint16_t *out_rows,
                                   uint32_t *out_count)
 {
+    struct where_state *s = state;
+    const bool escapes = columns_may_escape(&s->reader, in);
     uint32_t kept = 0;
     *out_count = 0;
     for (uint32_t row = 0; row < in->rows; row++) {
-        const int keep = where_keep_row(state, task, glint_column_slice(&in->value, row));
+        const int keep = where_keep_row(s, task, glint_column_slice(&in->value, row), escapes);
         if (keep < 0) return keep;
         out_rows[kept] = (uint16_t)row;
         kept += (uint32_t)keep;

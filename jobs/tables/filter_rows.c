@@ -20,8 +20,10 @@ struct keep_state {
     struct bloom_set set;
     int64_t chosen; /* number of the filter, or ANY_FILTER */
     int64_t drop, id_type, id_width;
-    uint8_t *values; /* of typed ids: ID_VALUE_MAX bytes for each row; of bytes grown as needed */
-    uint64_t values_size;
+    struct values_memory { /* of ids */
+        uint8_t *bytes;
+        uint64_t size;
+    } values, texts; /* of those with a type, and of those without escapes */
     uint32_t start[FIELDS_ROWS_MAX], end[FIELDS_ROWS_MAX];
     uint16_t row[FIELDS_ROWS_MAX];    /* of the batch */
     bool null[FIELDS_ROWS_MAX];       /* the id is null, so in no filter */
@@ -82,27 +84,51 @@ static int find_id_columns(struct keep_state *s, struct glint_task *task,
     return 0;
 }
 
+/* Room for the ids as texts, and for `more` bytes each. Returns 0 or a code. */
+static int reserve_values(const struct keep_state *s, struct glint_task *task, uint32_t count,
+                          uint64_t more, struct values_memory *out)
+{
+    uint64_t need = count * more;
+    for (uint32_t i = 0; i < count; i++) need += s->end[i] - s->start[i];
+    if (need + BLOOM_ID_SLACK <= out->size) return 0;
+    out->size = 2 * need + BLOOM_ID_SLACK;
+    out->bytes = glint_scratch(task, out->size);
+    if (out->bytes == NULL) return GLINT_E_NO_MEMORY;
+    memset(out->bytes, 0, out->size);
+    return 0;
+}
+
+/* Replaces the ids by their texts. */
+static int unescape_ids(struct keep_state *s, struct glint_task *task, struct bloom_rows *rows)
+{
+    uint64_t used = 0;
+    int e = reserve_values(s, task, rows->rows, 0, &s->texts);
+    for (uint32_t i = 0; e == 0 && i < rows->rows; i++) {
+        const struct glint_slice id = {rows->base + s->start[i], s->end[i] - s->start[i]};
+        s->start[i] = (uint32_t)used;
+        used += glint_unescape_field(id, s->texts.bytes + used);
+        s->end[i] = (uint32_t)used;
+    }
+    rows->base = s->texts.bytes;
+    return e;
+}
+
 /* Replaces the texts of the ids by the bytes of their values; a null has none. */
 static int convert_ids_to_values(struct keep_state *s, struct glint_task *task,
                                  struct bloom_rows *rows)
 {
     const uint32_t count = rows->rows;
-    uint64_t text = 0, used = 0, size;
-    for (uint32_t i = 0; i < count; i++) text += s->end[i] - s->start[i];
-    if (text + (uint64_t)count * ID_VALUE_MAX + BLOOM_ID_SLACK > s->values_size) {
-        s->values_size = 2 * (text + (uint64_t)count * ID_VALUE_MAX) + BLOOM_ID_SLACK;
-        s->values = glint_scratch(task, s->values_size);
-        if (s->values == NULL) return GLINT_E_NO_MEMORY;
-        memset(s->values, 0, s->values_size);
-    }
+    uint64_t used = 0, size;
+    int e = reserve_values(s, task, count, ID_VALUE_MAX, &s->values);
+    if (e != 0) return e;
     rows->rows = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct glint_slice id = {rows->base + s->start[i], s->end[i] - s->start[i]};
         size = 0;
         const char *wrong = s->null[i] ? NULL
                                        : id_value_parse((uint32_t)s->id_type, (uint32_t)s->id_width,
-                                                        id, s->values + used, &size);
-        const int e = wrong != NULL ? columns_bad_value(&s->reader, task, id, 0, id, wrong) : 0;
+                                                        id, s->values.bytes + used, &size);
+        e = wrong != NULL ? columns_bad_value(&s->reader, task, id, 0, id, wrong) : 0;
         if (e < 0) return e;
         if (wrong != NULL) continue;
         const uint32_t kept = rows->rows++;
@@ -110,9 +136,9 @@ static int convert_ids_to_values(struct keep_state *s, struct glint_task *task,
         s->row[kept] = s->row[i];
         s->start[kept] = (uint32_t)used;
         s->end[kept] = (uint32_t)(used += size);
-        assert(used <= s->values_size && kept <= i);
+        assert(used <= s->values.size && kept <= i);
     }
-    rows->base = s->values;
+    rows->base = s->values.bytes;
     return 0;
 }
 
@@ -137,6 +163,7 @@ static int select_filtered_rows(struct glint_task *task, void *state, const stru
     *out_count = 0;
     assert(in->rows <= FIELDS_ROWS_MAX);
     int e = find_id_columns(s, task, &in->value, in->rows, &rows);
+    if (e == 0 && columns_may_escape(&s->reader, in)) e = unescape_ids(s, task, &rows);
     if (e == 0 && s->id_type != 0 && rows.rows > 0) e = convert_ids_to_values(s, task, &rows);
     if (e != 0) return e;
     if (rows.rows > 0) look_up_ids_of_rows(s, &rows);

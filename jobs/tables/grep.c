@@ -152,18 +152,38 @@ static int find_pattern_in_text(const struct keep_state *s, struct glint_task *t
     return glint_bad_row(task, row, "the pattern takes too many steps");
 }
 
+/* Empties the buffer, with room for a record as a plain row. Returns 0 or a code. */
+static int reserve_row(struct glint_task *task, struct glint_buffer *buffer,
+                       struct glint_slice record)
+{
+    int e = 0;
+    buffer->size = 0;
+    for (int i = 0; e >= 0 && i < 2 && 2 * record.size > buffer->capacity; i++)
+        e = glint_append(task, buffer, record.data, record.size);
+    buffer->size = 0;
+    return e < 0 ? e : 0;
+}
+
 /* Other jobs read the same records as bad rows. Returns 1, 0 if it was bad and skipped, or a code.
  */
 static int check_csv_record(struct keep_state *s, struct glint_task *task, struct glint_slice row)
 {
     uint64_t size;
-    s->plain.size = 0;
-    if (row.size > s->plain.capacity && glint_append(task, &s->plain, row.data, row.size) != 0)
-        return GLINT_E_NO_MEMORY;
+    if (reserve_row(task, &s->plain, row) != 0) return GLINT_E_NO_MEMORY;
     const char *problem =
         csv_to_plain(row.data, row.size, (uint8_t)s->delimiter, s->plain.data, &size);
     if (problem == NULL) return 1;
     return glint_bad_row(task, row, problem);
+}
+
+/* Replaces a field by its text, until the next call. Returns 0 or a code. */
+static int unescape_field(struct keep_state *s, struct glint_task *task, struct glint_slice *field)
+{
+    s->plain.size = 0;
+    const int e = glint_append(task, &s->plain, field->data, field->size);
+    if (e < 0) return e;
+    *field = (struct glint_slice){s->plain.data, glint_unescape_field(*field, s->plain.data)};
+    return 0;
 }
 
 /* Returns 1 if the row is kept, 0 if not, or a code. */
@@ -178,7 +198,11 @@ static int match_row(struct keep_state *s, struct glint_task *task, struct glint
     if ((s->flags & GREP_COLUMN) != 0) {
         int e = columns_find(&s->reader, task, row, &field);
         if (e <= 0) return e;
-        if (nulls_is(s->reader.null, field)) field = s->null_text;
+        if (nulls_is(s->reader.null, field))
+            field = s->null_text;
+        else if (s->reader.escapes && glint_field_has_escape(field) &&
+                 unescape_field(s, task, &field) != 0)
+            return GLINT_E_NO_MEMORY;
     }
     const int found = is_fixed_string_search(s->flags)
                           ? s->text.size == 0 ||
@@ -272,9 +296,7 @@ static int record_to_row(struct glint_task *task, void *state, const struct glin
     const struct glint_slice nulls = s->nulls.size > 1 ? s->nulls : (struct glint_slice){NULL, 0};
     struct glint_record plain = {.key = in->key};
     uint64_t size;
-    s->plain.size = 0;
-    if (row.size > s->plain.capacity && glint_append(task, &s->plain, row.data, row.size) != 0)
-        return GLINT_E_NO_MEMORY;
+    if (reserve_row(task, &s->plain, row) != 0) return GLINT_E_NO_MEMORY;
     const char *problem =
         csv_to_row(row.data, row.size, (uint8_t)s->delimiter, nulls, s->plain.data, &size);
     if (problem != NULL) return glint_bad_row(task, row, problem);

@@ -4,6 +4,7 @@
  *
  * An item that is only a column passes its bytes unchanged; the others are expressions. */
 #include "engine/base/text.h"
+#include "engine/input/csv.h"
 #include "jobs/rows/arithmetic.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/rows/where.h"
@@ -32,6 +33,8 @@ struct select_state {
     struct expression_instruction code[EXPRESSION_CODE_MAX];
     struct glint_slice header; /* the first row of each part; size 0: none */
     bool started;
+    bool calculates; /* an item is no column */
+    struct columns_joined texts;
     struct glint_buffer row;
 };
 
@@ -46,6 +49,7 @@ static uint32_t decode_select_item(struct select_state *s, struct glint_slice by
     const bool column =
         count == 1 && code[0].operation == EXPRESSION_COLUMN && code[0].type == EXPRESSION_TEXT;
     item->expression = (struct expression){code, column ? 0 : count, s->reader.null};
+    s->calculates |= !column;
     if (column) item->column = code[0].argument;
     return count;
 }
@@ -121,17 +125,28 @@ static bool row_has_width(const struct select_state *s, struct glint_slice row)
 static const char integer_without_double[] =
     "calculated from text, an integer that no double is: save the text as it is, or as csv";
 
-static int emit_selected_columns(struct glint_task *task, void *state,
-                                 const struct glint_record *in, struct glint_emitter *out)
+/* Evaluates an item for the fields of a row, or `texts`, which are without their escapes. */
+static bool evaluate_item(const struct select_item *item, const struct glint_slice *fields,
+                          bool texts, struct expression_value *out,
+                          struct expression_problem *problem)
 {
-    struct select_state *s = state;
-    const struct glint_slice row = in->value.bytes;
-    struct glint_slice fields[COLUMNS_MAX];
+    struct expression e = item->expression;
+    if (texts) e.null = (struct glint_slice){NULL, 0};
+    return expression_evaluate(&e, fields, out, problem);
+}
+
+/* `escapes`: fields may have some. */
+static int emit_selected_columns(struct select_state *s, struct glint_task *task,
+                                 struct glint_slice row, bool escapes, struct glint_emitter *out)
+{
+    struct glint_slice fields[COLUMNS_MAX], texts[COLUMNS_MAX];
     struct expression_value value;
     struct expression_problem problem;
     char digits[NUMBER_FORMAT_MAX];
-    if (!s->started) emit_header_once(s, out);
     int e = columns_find(&s->reader, task, row, fields);
+    escapes = escapes && s->calculates;
+    if (e > 0 && escapes && columns_unescape(&s->reader, task, fields, &s->texts, texts) != 0)
+        return GLINT_E_NO_MEMORY;
     if (e <= 0) return e;
     if (s->width > 0 && !row_has_width(s, row))
         return glint_bad_row(task, row,
@@ -142,7 +157,7 @@ static int emit_selected_columns(struct glint_task *task, void *state,
         struct glint_slice text;
         if (item->expression.count == 0)
             text = fields[item->column];
-        else if (!expression_evaluate(&item->expression, fields, &value, &problem))
+        else if (!evaluate_item(item, escapes ? texts : fields, escapes, &value, &problem))
             return where_bad_row(&s->reader, task, row, fields, &problem);
         else if (item->saved_as_double && is_integer_without_double(&value))
             return glint_bad_row(task, row, integer_without_double);
@@ -154,6 +169,17 @@ static int emit_selected_columns(struct glint_task *task, void *state,
     }
     glint_emit_text(out, (struct glint_slice){s->row.data, s->row.size});
     return 0;
+}
+
+static int emit_selected_rows(struct glint_task *task, void *state, const struct glint_batch *in,
+                              struct glint_emitter *out)
+{
+    struct select_state *s = state;
+    const bool escapes = columns_may_escape(&s->reader, in);
+    int e = s->started ? 0 : emit_header_once(s, out);
+    for (uint32_t row = 0; e == 0 && row < in->rows; row++)
+        e = emit_selected_columns(s, task, glint_column_slice(&in->value, row), escapes, out);
+    return e;
 }
 
 static int emit_header_without_rows(struct glint_task *task, void *state, struct glint_emitter *out)
@@ -169,7 +195,7 @@ static const struct glint_function select_row = {.name = "select.row",
                                                  .out = GLINT_ELEMENTS(GLINT_TEXT),
                                                  .state_size = sizeof(struct select_state),
                                                  .open = select_function_init,
-                                                 .each = emit_selected_columns,
+                                                 .batch = emit_selected_rows,
                                                  .end = emit_header_without_rows};
 
 /* ---- The plan */
@@ -188,11 +214,17 @@ struct select_plan {
     bool saves_doubles; /* the output has columns of doubles */
 };
 
-/* Whether a row can have the text as a field. */
+/* Whether a row, or a header, can have the text as a field, without an escape. */
 static bool text_fits_row(const struct table *t, struct glint_slice text)
 {
-    const bool line_end = t->csv == 0 && memchr(text.data, '\n', text.size) != NULL;
-    return !line_end && memchr(text.data, t->delimiter, text.size) == NULL;
+    if (t->csv != 0) return row_text_is_plain(text);
+    return memchr(text.data, '\n', text.size) == NULL &&
+           memchr(text.data, t->delimiter, text.size) == NULL;
+}
+
+static const char *misfit_of_text(const struct table *t)
+{
+    return t->csv != 0 ? "one of the bytes 0x1d, 0x1e and 0x1f" : "the delimiter or a line end";
 }
 
 /* The whole row, as one more column. */
@@ -279,7 +311,7 @@ static void parse_expression_item(struct select_plan *p, struct expression_sourc
     if (type == EXPRESSION_TEXT && code[0] == EXPRESSION_PUSH &&
         !text_fits_row(&p->table, (struct glint_slice){code + EXPRESSION_HEAD_BYTES,
                                                        s->code_size - EXPRESSION_HEAD_BYTES}))
-        expression_fail(s, "a text before this contains the delimiter or a line end");
+        expression_fail(s, "a text before this contains %s", misfit_of_text(&p->table));
 }
 
 /* Appends the name of an item: that after AS, or the text of the item, or for * those of the input.
@@ -301,7 +333,7 @@ static void append_item_name(struct select_plan *p, struct expression_source *s,
         item = glint_first_line(p->table.lines);
     }
     if (!star && !text_fits_row(&p->table, item))
-        expression_fail(s, "the name before this contains the delimiter or a line end");
+        expression_fail(s, "the name before this contains %s", misfit_of_text(&p->table));
     if (p->count > 0) p->header[p->header_size++] = p->table.delimiter;
     for (uint64_t i = 0; i < item.size; i++) {
         if (quoted && item.data[i] == '"') i++; /* it is doubled */

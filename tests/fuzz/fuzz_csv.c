@@ -11,12 +11,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_record(const uint8_t *record, uint64_t size, uint8_t delimiter)
 {
     const struct glint_slice nulls = {(const uint8_t *)"0\\N", 3};
-    uint8_t *plain = malloc(size + 1), *again = malloc(2 * size + 3);
+    uint8_t *plain = malloc(2 * size + 1), *again = malloc(2 * (2 * size + 2) + 1);
     uint64_t plain_size = 0, again_size = 0;
     struct buffer written = {NULL, 0, 0};
     if (plain == NULL || again == NULL) abort();
     if (csv_to_row(record, size, delimiter, nulls, plain, &plain_size) == NULL) {
-        if (plain_size > size) abort();
+        if (plain_size > 2 * size) abort();
+        const char *problem = csv_to_row_as_is(record, size, delimiter, nulls, again, &again_size);
+        if (problem != NULL && problem != csv_needs_escape) abort();
+        if (problem == NULL && (again_size > size || again_size != plain_size ||
+                                memcmp(plain, again, plain_size) != 0))
+            abort();
         if (!csv_append_row(&written, (struct glint_slice){plain, plain_size}, delimiter, nulls))
             abort();
         struct csv_scan scan = csv_scan_begin(delimiter);

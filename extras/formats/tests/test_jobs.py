@@ -187,8 +187,10 @@ class Jobs(Command):
         values = ["\x1f" if key == "k4999" else "x" for key in keys]
         pyarrow.parquet.write_table(left.append_column("s", [values]), self.path("left"))
         for method in "broadcast", "bloom":
-            self.run_glint(*job, method, self.path("left"), self.path("right"), self.path("out"),
-                           code=65)
+            self.run_glint(*job, method, self.path("left"), self.path("right"), self.path("out"))
+            out = pyarrow.parquet.read_table(self.path("out")).to_pylist()
+            self.assertEqual(sorted((row["n"], row["s"], row["m"]) for row in out),
+                             sorted((n, values[n], m) for n, m in expected["inner"]), method)
 
     def test_a_sort_of_several_partitions(self):
         """Its ranges are chosen by the sorted column alone."""
