@@ -81,8 +81,8 @@ static int report_bad_value(struct row_writer *w, uint32_t column, int64_t row)
     const struct glint_column place = {.base = text.data, .size = 1};
     column_origin_set(&w->origin, piece, w->reader.first_row + (uint64_t)row, &place, 1);
     w->task->origin = &w->origin.origin;
-    const int r = glint_bad_value(w->task, text, NULL, w->problem,
-                                  piece->layout->columns[column].name, text);
+    const int r =
+        glint_bad_value(w->task, text, NULL, w->problem, piece->layout->columns[column].name, text);
     w->task->origin = NULL;
     return r;
 }

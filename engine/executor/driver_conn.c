@@ -78,9 +78,8 @@ static int create_job_services(struct executor_process *c, const struct task_opt
                                            .deliver_arg = c};
     c->executor = executor_create(&config, error);
     if (c->executor == NULL) return error->code;
-    c->fetch_server =
-        store_create_fetch_server(&c->loop, executor_store(c->executor),
-                                  executor_blocks(c->executor), c->broadcasts);
+    c->fetch_server = store_create_fetch_server(&c->loop, executor_store(c->executor),
+                                                executor_blocks(c->executor), c->broadcasts);
     return c->fetch_server != NULL ? 0 : error_no_memory(error);
 }
 

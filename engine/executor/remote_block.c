@@ -112,8 +112,7 @@ static int read_block_stream(struct block_stream *s, uint64_t size, uint8_t *out
         const struct fetch_request *request = &r->pending.request;
         fetch_wait_until_done(&s->wait, &r->pending);
         if (request->error.code == GLINT_E_NO_MEMORY) return error_no_memory(&s->task->error);
-        if (request->error.code != GLINT_OK)
-            return set_remote_block_error(s, request->error.cause);
+        if (request->error.code != GLINT_OK) return set_remote_block_error(s, request->error.cause);
         const uint64_t at = s->read - request->get.offset, left = request->get.size - at;
         const uint64_t n = left < size ? left : size;
         memcpy(out, r->bytes + at, n);

@@ -141,7 +141,7 @@ static const char *copy_quoted_field(const uint8_t **at, const uint8_t *end, uin
 }
 
 static const char *copy_unquoted_field(const uint8_t **at, const uint8_t *end, uint8_t delimiter,
-                                 struct glint_slice nulls, bool escape, uint8_t **out)
+                                       struct glint_slice nulls, bool escape, uint8_t **out)
 {
     const uint8_t *stop = memchr(*at, delimiter, (size_t)(end - *at));
     const size_t size = (size_t)((stop != NULL ? stop : end) - *at);

@@ -68,8 +68,7 @@ Test(csv, bytes_of_rows_are_escapes_in_fields)
     uint8_t out[100];
     uint64_t size = 0;
     expect_plain("\x1f", ',', "\x1d?");
-    expect_plain("a\x1f,\x1e\x1d,\"\x1f\"\"\x1d\"", ',',
-                 "a\x1d?\x1f\x1d>\x1d=\x1f\x1d?\"\x1d=");
+    expect_plain("a\x1f,\x1e\x1d,\"\x1f\"\"\x1d\"", ',', "a\x1d?\x1f\x1d>\x1d=\x1f\x1d?\"\x1d=");
     expect_plain("\x1c\x20,\x1d?", ',', "\x1c\x20\x1f\x1d=?");
     static const char *const records[] = {"\x1f", "a,\"\x1e\"", "0123456789abcdef\x1d"};
     for (int i = 0; i < 3; i++)
@@ -86,8 +85,8 @@ static bool is_one_record(struct buffer record)
 /* Texts of any bytes, around the escapes. */
 static struct glint_slice random_text(uint64_t *state, uint8_t *bytes, uint64_t size_max)
 {
-    static const uint8_t special[] = {0x1c, 0x1d, 0x1e, 0x1f, ' ', '=', '>', '?', 0, '\n', '"',
-                                      ',',  0xff, 'a'};
+    static const uint8_t special[] = {0x1c, 0x1d, 0x1e, 0x1f, ' ', '=',  '>',
+                                      '?',  0,    '\n', '"',  ',', 0xff, 'a'};
     const uint64_t size = test_random(state) % (size_max + 1);
     const uint64_t kinds = 1 + test_random(state) % sizeof special;
     for (uint64_t i = 0; i < size; i++) bytes[i] = special[test_random(state) % kinds];
@@ -220,7 +219,7 @@ Test(csv, long_records_are_as_short_ones)
     static const struct {
         const char *field, *row;
     } fields[] = {{"plain", "plain"}, {"\\N", "\x1d"}, {"\"a,b\"", "a,b"}, {"\\n", "\\n"},
-                  {"5\"", "5\""},     {"", ""},        {"\x1d", "\x1d="}, {"x\x1fy", "x\x1d?y"}};
+                  {"5\"", "5\""},     {"", ""},        {"\x1d", "\x1d="},  {"x\x1fy", "x\x1d?y"}};
     for (size_t f = 0; f < sizeof fields / sizeof fields[0]; f++)
         for (int before = 0; before < 50; before++)
             for (int after = 0; after < 50; after++) {
