@@ -61,6 +61,7 @@ PAYLOADS = {
     "GET BROADCAST_BLOCK": {"kind": 3, "broadcast": 1, "block": 0},
     "GET RESULT": {"kind": 4, "result": 1, "offset": 0, "size": 1},
     "GET PROGRAM": {"kind": 5, "program": 0, "offset": 0, "size": 1},
+    "GET CACHED_BLOCK": {"kind": 6, "rdd": 0, "partition": 0, "offset": 0, "size": 1},
     "BLOCK_REQUEST": {"broadcast": 1, "blocks_max": 1, "received": [], "failed": []},
     "BLOCK_ASSIGN": {"broadcast": 1, "blocks": []},
     "ERROR": {"code": -603, "cause": "", "effect": "", "hint": ""},
