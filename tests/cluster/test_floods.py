@@ -128,12 +128,13 @@ class Relay:
         self.server = socket.create_server(("127.0.0.1", 0))
         self.port, self.to = self.server.getsockname()[1], port
         self.response_arrived, self.released = threading.Event(), threading.Event()
+        self.near = None
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
 
     def run(self):
         try:
-            near = self.server.accept()[0]
+            near = self.near = self.server.accept()[0]
         except OSError:
             return
         with near, socket.create_connection(("127.0.0.1", self.to)) as far, selectors.DefaultSelector() as selector:
@@ -160,6 +161,9 @@ class Relay:
         self.release()
         self.server.shutdown(socket.SHUT_RDWR)
         self.server.close()
+        if self.near is not None:
+            with contextlib.suppress(OSError):  # its other end has closed it
+                self.near.shutdown(socket.SHUT_RDWR)
         self.thread.join()
 
 
