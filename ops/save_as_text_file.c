@@ -108,7 +108,7 @@ static bool write_csv(struct save *s, struct glint_slice text)
 {
     const bool row = s->schema.key == GLINT_NONE, json = s->csv == JSON_ROW;
     if (s->objects != NULL) return save_objects_append(s, text) == 0 && save_reserve(s, 1);
-    if (json && text.size > 0 && text.data[0] == JSON_ROW)
+    if (row && json && text.size > 0 && text.data[0] == JSON_ROW)
         return save_write_bytes(s, json_row_line(text));
     if (row ? csv_append_row(&s->buffer, text, json ? ',' : s->csv, s->nulls)
             : csv_append_text(&s->buffer, text, '\t', s->nulls))
