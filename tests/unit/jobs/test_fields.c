@@ -297,7 +297,7 @@ static void check_table(const struct table_spec *s, uint32_t key_column, uint32_
     f.keep_nulls = true;
     f.key_label = f.id_label = NULL;
     f.key = s->key;
-    f.pairs = false;
+    f.pairs = f.escapes = f.as_in_rows = false;
     f.id_type = 0;
     if (s->key == FIELDS_NONE) memset(f.number, 0, sizeof f.number);
     f.key_column = key_column;
