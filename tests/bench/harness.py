@@ -168,9 +168,10 @@ class Bench:
         engine = glint.parent / "engine"
         if not (engine / "libglint.a").exists():
             raise Failure(f"{engine}/libglint.a is missing: {glint} must be in its build directory")
-        source = ROOT / "examples" / "programs" / f"{name}.c"
-        if not source.exists():  # no example for users
-            source = ROOT / "tests" / "bench" / f"{name}.c"
+        # The sources of the tree of this build, TREE/build/NAME: another one may have other functions.
+        trees = [*glint.resolve().parents[2:3], ROOT]
+        source = next(path for tree in trees for place in ("examples/programs", "tests/bench")
+                      if (path := tree / place / f"{name}.c").exists())
         checked(["cc", "-O2", f"-I{engine}/include", source, f"-L{engine}", "-l:libglint.a",
                  "-luv", "-lisal", "-pthread", "-lm", "-Wl,--build-id=sha1", "-o", program])
         self._made.add(program)
