@@ -1,6 +1,7 @@
 /* See remote_store.h. */
 #include "engine/input/remote_store.h"
 
+#include "engine/base/cancel.h"
 #include "engine/base/text.h"
 #include "engine/input/remote_transfer.h"
 #include "engine/input/remote_url.h"
@@ -135,7 +136,8 @@ int s3_uploads_parse(const uint8_t *text, uint64_t size, struct s3_uploads_marke
 
 /* ---- One request, and its repetitions */
 
-#define PARAMETERS_MAX 4
+#define PARAMETERS_MAX  4
+#define UPLOAD_GRACE_MS 5000u
 
 struct call {
     const char *method, *key;
@@ -146,6 +148,7 @@ struct call {
     enum s3_reply_kind wanted; /* S3_NOTHING: the status says all */
     bool may_be_missing;       /* 404 is an answer, without a body */
     bool brief;                /* given up after a part of the time */
+    uint64_t grace_ms;         /* struct remote_request's */
     struct buffer *body;       /* gets the response's body; NULL: it is not kept */
     uint64_t body_max;         /* with `body`: its size */
 };
@@ -248,6 +251,8 @@ static enum remote_result send_store_request_once(struct remote_store *s, const 
     request.method = strcmp(call->method, "GET") == 0 ? NULL : call->method;
     request.body = call->content.data;
     request.body_size = call->content.size;
+    request.grace_ms = call->grace_ms;
+    if (cancel_check(s->env, s->target.cancelled, error) != 0) return REMOTE_FAILED;
     enum remote_result result = remote_transfer_open(&t, s->env, s->name, &request, error);
     if (result == REMOTE_OK) result = remote_transfer_read_all(&t, before + max, NULL, body, error);
     const struct glint_slice text = {body->data + before, body->size - before};
@@ -330,13 +335,18 @@ int remote_store_delete(struct remote_store *s, const char *key, struct glint_er
 
 /* ---- Uploads */
 
-/* Begins an upload of parts, which no reader sees before it is completed. */
+/* Begins an upload of parts, which no reader sees before it is completed. A cancelled task waits
+ * for the answer: without its id it could not abort the upload, and the driver may have looked for
+ * such before the store began it. */
 static int remote_store_create_upload(struct remote_store *s, const char *key,
                                       char upload_id[S3_UPLOAD_ID_BYTES], struct glint_error *error)
 {
     /* Sent with =, as it is signed: as one with an empty value. */
-    const struct call call = {
-        .method = "POST", .key = key, .parameters = {{"uploads", ""}}, .wanted = S3_UPLOAD_CREATED};
+    const struct call call = {.method = "POST",
+                              .key = key,
+                              .parameters = {{"uploads", ""}},
+                              .wanted = S3_UPLOAD_CREATED,
+                              .grace_ms = UPLOAD_GRACE_MS};
     struct answer answer;
     const int r = send_store_request(s, &call, &answer, error);
     if (r == 0) memcpy(upload_id, answer.reply.upload_id, S3_UPLOAD_ID_BYTES);

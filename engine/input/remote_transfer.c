@@ -339,10 +339,14 @@ static enum remote_result receive_bytes(struct remote_transfer *t, struct glint_
                       t->name, t->timeout_ms / 1000);
             return REMOTE_RETRY;
         }
-        if (wait_for_session(c, t->multi, (deadline - now) / MS_NS + 1, t->cancelled)) {
+        if (!wait_for_session(c, t->multi, (deadline - now) / MS_NS + 1, t->cancelled)) continue;
+        if (t->grace_ms == 0) {
             error_set(error, GLINT_E_INTERRUPTED, NULL, "the task was cancelled");
             return REMOTE_FAILED;
         }
+        t->cancelled = 0;
+        t->timeout_ms = t->grace_ms < t->timeout_ms ? t->grace_ms : t->timeout_ms;
+        deadline = t->env->now_ns(t->env) + t->timeout_ms * MS_NS;
     }
     if (t->at < t->fill || t->result == CURLE_OK) return REMOTE_OK;
     return set_transfer_error(t, error);
@@ -376,6 +380,7 @@ enum remote_result remote_transfer_start(struct remote_transfer *t, struct env *
     t->name = name;
     t->timeout_ms = request->timeout_ms > 0 ? request->timeout_ms : remote_timeout_ms();
     t->cancelled = request->cancelled;
+    t->grace_ms = request->grace_ms;
     t->curl = curl_library_load(error);
     if (t->curl == NULL) return REMOTE_FAILED;
     t->session = take_session_from_pool(t->curl);

@@ -65,6 +65,7 @@ struct remote_request {
     bool use_netrc;
     const struct remote_signature *signature; /* NULL: none */
     int cancelled;                /* a descriptor that is readable when waits must end; 0: none */
+    uint64_t grace_ms;            /* a wait for the response goes on so long after that */
     struct remote_session *group; /* NULL: it goes on only while it is waited for itself */
 };
 
@@ -89,8 +90,9 @@ struct remote_transfer {
     uint8_t *buffer;         /* [at, fill) is received and not read */
     uint64_t at, fill, capacity;
     uint64_t timeout_ms;
-    uint64_t sent;       /* bytes of the request's body, when the wait was last extended */
-    int cancelled;       /* of the request */
+    uint64_t sent; /* bytes of the request's body, when the wait was last extended */
+    int cancelled; /* of the request */
+    uint64_t grace_ms;
     const char *schemes; /* that redirects may lead to */
     bool paused, done;
     CURLcode result; /* once `done` */

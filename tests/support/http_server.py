@@ -260,7 +260,7 @@ class HttpServer(http.server.ThreadingHTTPServer):
         self.directory, self.log = directory, log
         self.faults, self.uploads = s3_uploads.Faults(log), s3_uploads.Uploads(directory)
         self.lock, self.counts, self.requests = threading.Lock(), {}, []
-        self.stopped = threading.Event()
+        self.stopped, self.listed = threading.Event(), threading.Event()
         self.eight = threading.Barrier(8)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 

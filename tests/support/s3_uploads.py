@@ -8,11 +8,13 @@ From the FROM-th request on (1) whose method and path match, COUNT (1) of them g
 
 - a status, such as 503, or with a code 400:InvalidPart; `error`: 200 with an error in the body;
 - `garbage`; `cut`: the connection closes after the request had its effect;
+- `late`: effect and answer come after the next list of uploads, or a second later;
 - `hold`: no effect, and no answer before the server ends; `hold-after`: the same after its effect.
 
 A server that holds writes a line to the pipe `held`, if there is one."""
 import os
 import re
+import threading
 import urllib.parse
 import xml.etree.ElementTree
 import zlib
@@ -179,10 +181,15 @@ def handle(handler, method):
         server.faults.tell()
         server.stopped.wait()
         return True
+    if fault == "late":
+        server.listed.wait(1)
     with server.lock:
         found = server.uploads.answer(method, key,
                                       dict(urllib.parse.parse_qsl(query, keep_blank_values=True)),
                                       body)
+    if method == "GET" and "uploads" in query:
+        server.listed.set()
+        server.listed = threading.Event()
     if found is None:
         return False
     if fault in ("cut", "hold-after"):
