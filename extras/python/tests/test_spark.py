@@ -498,6 +498,30 @@ class Lifetimes(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout, "in the worker\n['A'] local[2] ['x']\n")
 
+    def test_what_programs_catch(self) -> None:
+        """By py4j's name, whether it is installed or not."""
+        done = self.run_program("""
+            import os, tempfile
+            from py4j.protocol import Py4JError, Py4JJavaError
+            from pyspark import SparkContext
+            sc = SparkContext("local[1]")
+            with tempfile.TemporaryDirectory() as directory:
+                os.mkdir(directory + "/out")
+                for call in (lambda: sc.parallelize([0], 1).map(lambda x: 1 // x).count(),
+                             lambda: sc.textFile(directory + "/none").count(),
+                             lambda: sc.parallelize([1]).saveAsTextFile(directory + "/out")):
+                    try:
+                        call()
+                    except Py4JJavaError as error:
+                        why = str(error.java_exception.getMessage())
+                        print(isinstance(error, Py4JError), type(error).__name__,
+                              "division" in why, "/none" in why, "already exists" in why)
+            """)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.splitlines(), [
+            "True PythonException True False False", "True Error False True False",
+            "True OutputExistsError False False True"])
+
     def test_submit_refuses_what_is_not_here(self) -> None:
         done = self.run_program("from pyspark.ml import Pipeline")
         self.assertIn("NotImplementedError: pyspark.ml is not part of glint", done.stderr)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Optional
 
-NAME, TARGET = "pyspark", "glint.pyspark"
+TARGETS = {"pyspark": "glint.pyspark", "py4j": "glint.pyspark.py4j"}
 
 
 class Finder:
@@ -22,7 +22,8 @@ class Finder:
         self, fullname: str, path: Optional[Sequence[str]] = None,
         target: Optional[ModuleType] = None,
     ) -> Optional[importlib.machinery.ModuleSpec]:
-        if fullname != NAME and not fullname.startswith(NAME + "."):
+        name = fullname.partition(".")[0]
+        if name not in TARGETS:
             return None
         real = _target(fullname)
         if importlib.util.find_spec(real) is None:
@@ -40,13 +41,14 @@ class Finder:
 
 def _target(name: str) -> str:
     """PySpark has its modules of RDDs in pyspark.core, too."""
-    return TARGET + name[len(NAME) :].replace(".core", "", 1)
+    package, dot, rest = name.replace(".core", "", 1).partition(".")
+    return TARGETS[package] + dot + rest
 
 
 def install() -> None:
     if installed():
         return
-    for name in [name for name in sys.modules if name == NAME or name.startswith(NAME + ".")]:
+    for name in [name for name in sys.modules if name.partition(".")[0] in TARGETS]:
         del sys.modules[name]
     sys.meta_path.insert(0, Finder())
 

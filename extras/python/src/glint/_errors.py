@@ -22,7 +22,24 @@ _CODES = {
 }
 
 
-class Error(Exception):
+class JobError(Exception):
+    """A job has failed: what programs of PySpark catch as py4j.protocol.Py4JJavaError."""
+
+    @property
+    def java_exception(self) -> JavaException:
+        return JavaException(str(self))
+
+
+class JavaException(str):
+    """Its text, as methods of Java give it."""
+
+    def getMessage(self) -> str:
+        return str(self)
+
+    toString = getLocalizedMessage = getMessage
+
+
+class Error(JobError):
     """An error of glint. docs/errors.md explains each code.
 
     code         "E0201"; None if the program ended without reporting one

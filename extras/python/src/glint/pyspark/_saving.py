@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Optional
 
 from .._pickling import dumps
 from .._worker import HEAD
-from .errors import not_here
+from .errors import OutputExistsError, not_here
 
 if TYPE_CHECKING:
     from .rdd import RDD
@@ -126,7 +126,7 @@ def save_parts(rdd: RDD, path: Any, part: SavePart) -> None:
     """A directory of parts, which appears when it is complete."""
     target = os.path.abspath(local(path))
     if os.path.lexists(target):
-        raise FileExistsError(f"Output directory file:{target} already exists")
+        raise OutputExistsError(target)
     os.makedirs(os.path.dirname(target), exist_ok=True)
     attempt = os.path.join(os.path.dirname(target),
                            f".{os.path.basename(target)}.{uuid.uuid4().hex}.tmp")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn, Optional
 
+from .._errors import JobError
+
 
 class PySparkException(Exception):
     """The base of all."""
@@ -25,7 +27,17 @@ class PySparkNotImplementedError(PySparkException, NotImplementedError):
     pass
 
 
-class PythonException(PySparkException):
+class JobCancelledError(PySparkRuntimeError, JobError):
+    def __init__(self, job: int, why: str) -> None:
+        super().__init__(f"[SPARK_JOB_CANCELLED] Job {job} cancelled {why}")
+
+
+class OutputExistsError(FileExistsError, JobError):
+    def __init__(self, path: str) -> None:
+        super().__init__(f"Output directory file:{path} already exists")
+
+
+class PythonException(PySparkException, JobError):
     """A function failed in a worker. The text ends with its traceback; `__cause__` is what it
     raised, if that can be pickled."""
 
