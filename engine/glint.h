@@ -135,7 +135,7 @@ static_assert(GLINT_ANY == 0, "a schema of zeros accepts all types");
 #include "engine/glint_context.h" /* contexts without a job: for programs that embed glint */
 
 /* ------------------------------------------------------------------------------------------------
- * Plans: one thread, the one that created the context */
+ * Plans: one thread at a time */
 
 /* Creates arguments for a function: a small map of named values, owned by the context. At most 1
  * MiB; broadcast larger values. Pass NULL where a function takes no arguments. */

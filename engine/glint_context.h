@@ -51,7 +51,7 @@ void glint_config_destroy(struct glint_config *config);
 
 /* Creates a context, which runs plans in this process, or on a cluster. (A program with functions
  * of its own that runs on a cluster uses glint_main: executors run the program, too.) One context
- * at a time may use `config`. Returns NULL with *error set. Only the calling thread may use the
+ * at a time may use `config`. Returns NULL with *error set. One thread at a time may use the
  * context, except for glint_interrupt. */
 struct glint *glint_create(struct glint_config *config, struct glint_error *error);
 /* Ends the context's error, or an interrupt, so that later calls work again: what earlier actions

@@ -24,7 +24,8 @@ CONTEXT = {
     "setInterruptOnCancel": "interruptOnCancel", "setJobDescription": "value",
     "setJobGroup": "groupId description interruptOnCancel", "setLocalProperty": "key value",
     "setLogLevel": "logLevel", "setSystemProperty": "key value", "show_profiles": "",
-    "sparkUser": "", "stop": "", "textFile": "name minPartitions use_unicode", "union": "rdds",
+    "sparkUser": "", "statusTracker": "", "stop": "",
+    "textFile": "name minPartitions use_unicode", "union": "rdds",
     "wholeTextFiles": "path minPartitions use_unicode",
 }
 # Names without a call, and methods that raise, whatever they get.
@@ -34,8 +35,7 @@ ATTRIBUTES = {"RDD": "context", "SparkContext": "PACKAGE_EXTENSIONS applicationI
 REFUSED = {
     "RDD": "barrier saveAsHadoopDataset saveAsHadoopFile saveAsNewAPIHadoopDataset "
            "saveAsNewAPIHadoopFile saveAsSequenceFile toDF withResources",
-    "SparkContext": "hadoopFile hadoopRDD newAPIHadoopFile newAPIHadoopRDD sequenceFile "
-                    "statusTracker"}
+    "SparkContext": "hadoopFile hadoopRDD newAPIHadoopFile newAPIHadoopRDD sequenceFile"}
 # What `from pyspark import` finds, besides those.
 MODULE = """Accumulator AccumulatorParam BarrierTaskContext BarrierTaskInfo BasicProfiler Broadcast
 CPickleSerializer HiveContext InheritableThread MarshalSerializer Profiler RDD RDDBarrier Row
@@ -125,8 +125,7 @@ class Positions(unittest.TestCase):
                     getattr(kind, name)(None, 1, "x", some=2)
         for name in MODULE.split():
             self.assertTrue(hasattr(glint.pyspark, name), name)
-        for name in ("Profiler", "StatusTracker", "InheritableThread", "BarrierTaskInfo",
-                     "inheritable_thread_target"):
+        for name in ("Profiler", "BarrierTaskInfo"):
             with self.assertRaisesRegex(NotImplementedError, f"{name} is not part of glint: "):
                 getattr(glint.pyspark, name)(None)
 

@@ -7,10 +7,9 @@ import collections
 import itertools
 import os
 import re
-import threading
 import warnings
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -19,6 +18,7 @@ from ._errors import Error
 from ._interrupts import Interrupts
 from ._progress import Bars, is_shown
 from ._records import Records, positive
+from ._turns import Turns, in_turn
 from ._values import encode
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ class Context:
 
     Settings are options of `glint submit`, with underscores: bad_rows="skip". Progress is shown by
     tqdm, if it is installed, on a terminal and in a notebook, unless progress=False. Outputs are
-    published together, at the end of the with block or by stop(); an exception publishes none. Only
-    the thread that created a context may use it. An Error ends the call that raised it, and removes
+    published together, at the end of the with block or by stop(); an exception publishes none.
+    Threads that use the same context take turns. An Error ends the call that raised it, and removes
     what this call has written; the context can be used again.
     """
 
@@ -52,13 +52,16 @@ class Context:
     def __init__(
         self, master: str = "local[*]", *, name: str = "python",
         progress: Optional[bool] = None, _cluster: Optional[str] = None,
-        _page: Optional[str] = None, **settings: Setting
+        _page: Optional[str] = None, _report: Optional[Callable[[Any], None]] = None,
+        **settings: Setting
     ) -> None:
         ffi, lib = engine()
-        self._owner = (os.getpid(), threading.get_ident())
+        self._owner = os.getpid()
+        self._turns = Turns()
         self._busy = self._saved = False
         self._rdd_numbers = itertools.count()
         self._unused: collections.deque[Any] = collections.deque()  # the library's RDDs, to free
+        self._closing: collections.deque[Any] = collections.deque()  # and its iterators
         self.notes: list[str] = []  # glint's remarks, such as warnings
         notes = self.notes
 
@@ -86,8 +89,11 @@ class Context:
             if value is not False:
                 lib.glint_config_set(self._config, option, ffi.NULL if value is True else value)
         lib.glint_config_set_note(self._config, self._note, ffi.NULL)
+        receivers = [] if _report is None else [_report]
         if is_shown() if progress is None else progress:
-            self._show_progress()
+            receivers.append(Bars().report)
+        if receivers:
+            self._report_to(receivers)
         g = lib.glint_create(self._config, error)
         if not g:
             raise error_of(error)
@@ -96,12 +102,12 @@ class Context:
         self._interrupts = Interrupts(lambda: lib.glint_interrupt(g, lib.GLINT_E_INTERRUPTED))
         _contexts.add(self)
 
-    def _show_progress(self) -> None:
+    def _report_to(self, receivers: list[Callable[[Any], None]]) -> None:
         ffi, lib = engine()
-        bars = Bars()
 
         def report(_: Any, progress: Any) -> None:
-            bars.report(progress)
+            for receiver in receivers:
+                receiver(progress)
 
         self._report = ffi.callback("void(void *, const struct glint_progress *)", report)
         lib.glint_config_set_progress(self._config, self._report, ffi.NULL)
@@ -193,11 +199,13 @@ class Context:
 
     # ---- what it did, and its end
 
+    @in_turn
     def counter(self, name: str) -> int:
         """The sum of a counter, as "rows read", over all actions so far; 0 if none counted it."""
         _, lib = engine()
         return int(lib.glint_counter_value(self._open(), cstring(name)))
 
+    @in_turn
     def stop(self) -> None:
         """Publishes the outputs and ends the context. Raises the error of a context that has saved
         something which cannot be published. A second call does nothing."""
@@ -223,12 +231,17 @@ class Context:
     ) -> None:
         if kind is None:
             self.stop()
-        elif self._g is not None:
-            self._abort(kind, f"the program raised {kind.__name__}: {value}")
+            return
+        with self._turns:
+            if self._g is not None:
+                self._abort(kind, f"the program raised {kind.__name__}: {value}")
 
     def __del__(self) -> None:
-        if self._g is not None and self._owner == (os.getpid(), threading.get_ident()):
-            warnings.warn("a glint.Context was not stopped", ResourceWarning, source=self)
+        if self._g is None or self._owner != os.getpid():
+            return
+        warnings.warn("a glint.Context was not stopped", ResourceWarning, source=self)
+        self._interrupt()  # at the program's end a thread may still use it
+        with self._turns:
             self._abort(None, "the context was not stopped")
 
     def __repr__(self) -> str:
@@ -250,25 +263,49 @@ class Context:
         self._interrupts.close()  # before the context that its thread interrupts
         g, self._g = self._g, None
         lib.glint_destroy(g)
+        self._close_iterators()
         if self._started is not None:
             self._started.remove_files()
 
     # ---- calls
 
+    @in_turn
     def _open(self) -> Any:
         """The library's context, if it may be used here and now."""
         if self._g is None:
             raise ValueError("the context is stopped")
-        if self._owner[0] != os.getpid():
+        if self._owner != os.getpid():
             raise RuntimeError("a context cannot be used in a forked process: create one there")
-        if self._owner[1] != threading.get_ident():
-            raise RuntimeError("only the thread that created a context may use it")
         if self._busy:
             raise RuntimeError("an action of the context is running: it cannot be used inside one")
         while self._unused:
             engine()[1].glint_release(self._unused.popleft())
+        self._close_iterators()
         return self._g
 
+    def _close_iterators(self) -> None:
+        while self._closing:
+            engine()[1].glint_iterator_close(self._closing.popleft())
+
+    def _close_iterator(self, pointer: Any) -> None:
+        """Python drops it, in any thread: it is closed now, or by the next call."""
+        self._closing.append(pointer)
+        if self._g is None:
+            self._close_iterators()
+
+    def _interrupt(self) -> None:
+        """Ends the action that runs in another thread."""
+        _, lib = engine()
+        if self._busy:
+            lib.glint_interrupt(self._g, lib.GLINT_E_INTERRUPTED)
+
+    def _forget_interrupt(self) -> None:
+        """One that may have come when its action had ended."""
+        _, lib = engine()
+        if self._g is not None:
+            lib.glint_clear_error(self._g)
+
+    @in_turn
     def _call(self, function: Any, *arguments: Any) -> Any:
         """Calls the library; Ctrl-C interrupts it."""
         _, lib = engine()
@@ -283,6 +320,7 @@ class Context:
         finally:
             self._busy = False
 
+    @in_turn
     def _records(self, create: Any, *arguments: Any) -> Records:
         """What a function of the library creates. The scope frees what is made on the way."""
         _, lib = engine()
@@ -303,6 +341,7 @@ class Context:
         return typed_rdd(self, records, form)
 
     @property
+    @in_turn
     def _workers(self) -> Workers:
         """Where functions of Python run, since one is needed."""
         if self._started is None:
@@ -318,6 +357,7 @@ class Context:
             raise self._error()
         return pointer
 
+    @in_turn
     def _run(self, action: Any, *arguments: Any) -> int:
         """Runs an action of the library, and returns its result, which is not negative."""
         result = int(self._call(action, *arguments))
@@ -333,14 +373,14 @@ class Context:
         return error
 
 
-def underscored(name: str) -> str:
+def add_underscored(cls: type) -> None:
     """A method's other name: reduce_by_key of reduceByKey."""
-    return re.sub("[A-Z]", lambda found: "_" + found[0].lower(), name)
+    for name in [name for name in dir(cls) if not name.startswith("_")]:
+        other = re.sub("[A-Z]", lambda found: "_" + found[0].lower(), name)
+        setattr(cls, other, getattr(cls, name))
 
 
-for _name in dir(Context):
-    if not _name.startswith("_"):
-        setattr(Context, underscored(_name), getattr(Context, _name))
+add_underscored(Context)
 
 
 def build() -> str:

@@ -39,7 +39,8 @@ class Records:
     def set(self, name: str, *arguments: Any) -> Records:
         """Changes a property."""
         _, lib = engine()
-        self.context._check(self.context._call(getattr(lib, name), self.pointer, *arguments))
+        with self.context._turns:
+            self.context._check(self.context._call(getattr(lib, name), self.pointer, *arguments))
         return self
 
     def schema(self) -> Any:
@@ -58,9 +59,10 @@ class Records:
     def partitions(self) -> int:
         """How many there are, which cannot be changed after this call. None of empty files."""
         _, lib = engine()
-        count = int(self.context._call(lib.glint_partitions, self.pointer))
-        if count == 0 and lib.glint_error(self.context._g).code != 0:
-            raise self.context._error()
+        with self.context._turns:
+            count = int(self.context._call(lib.glint_partitions, self.pointer))
+            if count == 0 and lib.glint_error(self.context._g).code != 0:
+                raise self.context._error()
         return count
 
     def rows(self, name: str, *arguments: Any) -> list[Any]:
@@ -82,8 +84,10 @@ class Records:
     def iterate(self) -> Iterator[Any]:
         """One by one. Computes one partition at a time, when its first record is needed."""
         ffi, lib = engine()
-        made = self.context._check(self.context._call(lib.glint_to_local_iterator, self.pointer))
-        iterator = ffi.gc(made, lib.glint_iterator_close)
+        with self.context._turns:
+            made = self.context._check(
+                self.context._call(lib.glint_to_local_iterator, self.pointer))
+        iterator = ffi.gc(made, self.context._close_iterator)
         schema, records = self.schema(), ffi.new("struct glint_record[]", CHUNK)
         while count := self.context._run(lib.glint_iterator_take, iterator, CHUNK, records):
             yield from decode_many(schema, records, count)

@@ -40,8 +40,6 @@ EXCEPTIONS = {
     "RDD.barrier": _BARRIER,
     "RDD.toDF": "there are no DataFrames",
     "RDD.withResources": "there are no resource profiles",
-    "SparkContext.setJobGroup": "only the thread that created a context may use it",
-    "SparkContext.addJobTag": "only the thread that created a context may use it",
     "SparkContext.uiWebUrl": "the page is off unless spark.ui.enabled is true",
 }
 
@@ -102,9 +100,6 @@ def main() -> int:
                 if name in FORMATS or (only and name not in only):
                     continue
                 total += 1
-                if name in ("SparkContext.setJobGroup", "SparkContext.addJobTag"):
-                    print(f"exception: {name}: {EXCEPTIONS[name]}")
-                    continue  # they wait forever when a thread of theirs cannot start
                 sc = context(directory)
                 if name == cls:
                     sc.stop()

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .._shuffle import portable_hash
-    from .absent import (BarrierTaskInfo, BasicProfiler, InheritableThread, Profiler, RDDBarrier,
-                         SparkExecutorInfo, SparkJobInfo, SparkStageInfo, StatusTracker,
-                         inheritable_thread_target)
+    from .absent import BarrierTaskInfo, BasicProfiler, Profiler, RDDBarrier
     from .accumulators import Accumulator, AccumulatorParam
     from .broadcast import Broadcast
     from .conf import SparkConf
@@ -18,8 +16,10 @@ if TYPE_CHECKING:
     from .rdd import RDD
     from .serializers import CPickleSerializer, MarshalSerializer
     from .statcounter import StatCounter
+    from .status import SparkExecutorInfo, SparkJobInfo, SparkStageInfo, StatusTracker
     from .storagelevel import StorageLevel
     from .taskcontext import BarrierTaskContext, TaskContext
+    from .threads import InheritableThread, inheritable_thread_target
 
 __all__ = ["RDD", "Accumulator", "AccumulatorParam", "BarrierTaskContext", "BarrierTaskInfo",
            "BasicProfiler", "Broadcast", "CPickleSerializer", "InheritableThread",
@@ -35,7 +35,9 @@ _MODULES = {"RDD": "rdd", "Accumulator": "accumulators", "AccumulatorParam": "ac
             "StorageLevel": "storagelevel", "TaskContext": "taskcontext",
             "BarrierTaskContext": "taskcontext", "CPickleSerializer": "serializers",
             "MarshalSerializer": "serializers", "Row": "sql", "SQLContext": "absent",
-            "HiveContext": "absent"}
+            "HiveContext": "absent", "InheritableThread": "threads",
+            "inheritable_thread_target": "threads", "SparkExecutorInfo": "status",
+            "SparkJobInfo": "status", "SparkStageInfo": "status", "StatusTracker": "status"}
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Optional
 from .. import _column_values
 from .._blocks import Batch, batches_of, stream_of
 from .._functions import Function, identity
+from .._turns import in_turn
 from ._data import Dataset, Once, Source, compose
 from ._saving import open_parts
 from .rdd import RDD
@@ -64,6 +65,7 @@ class BatchRDD(RDD):
         counts = RDD._then(self, lambda _, items: [sum(batch.num_rows for batch in items)])
         return sum(counts.collect())
 
+    @in_turn
     def _collect_batches(self) -> list[Batch]:
         """Without empty ones, unless all are."""
         found = self.ctx._workers.batches(self._dataset())

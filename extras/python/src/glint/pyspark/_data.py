@@ -24,10 +24,11 @@ from .._errors import Error
 from .._functions import Composed, Function, identity
 from .._pickling import pickling
 from .._records import Records
+from ._jobs import Jobs
 from ._shipping import PACKAGE, Shipping, exception_of, pack_files, pack_program, version
 from .accumulators import add_from_task
 from .broadcast import Broadcast, Pickled
-from .errors import PythonException
+from .errors import JobCancelledError, PythonException
 
 if TYPE_CHECKING:
     from .._blocks import Batch
@@ -176,11 +177,12 @@ def _lock(directory: str, flags: int) -> int:
 class Workers:
     """The context of the engine, and a directory for what workers and driver exchange."""
 
-    def __init__(self, engine: Context, cluster: bool = False) -> None:
+    def __init__(self, engine: Context, cluster: bool = False,
+                 jobs: Optional[Jobs] = None) -> None:
         self.engine = engine
+        self.jobs = jobs or Jobs()
         self.shipping = Shipping(engine) if cluster else None
         self.directory, self._lock = make_directory()
-        self.properties: dict[str, Optional[str]] = {}
         self._numbers = itertools.count()
         self._owner = os.getpid()
         self.environment: dict[str, str] = {}
@@ -216,7 +218,7 @@ class Workers:
             return self._apply_on_cluster(data, function, output, block, number)
         job = {"path": [os.path.abspath(p) for p in sys.path], "alias": _alias.installed(),
                "input": data.form, "output": output, "block": block, "number": number,
-               "properties": dict(self.properties)}
+               "properties": dict(self.jobs.of_thread.properties)}
         path = os.path.join(self.directory, f"job-{number}")
         with open(path, "wb") as file:
             file.write(_pickle_job(job, function))
@@ -270,7 +272,7 @@ class Workers:
         shipping = self.shipping
         assert shipping is not None
         job = {"path": None, "alias": _alias.installed(), "input": data.form, "output": output,
-               "block": block, "number": number, "properties": dict(self.properties),
+               "block": block, "number": number, "properties": dict(self.jobs.of_thread.properties),
                "places": list(shipping.places)}
         with Pickled() as pickled:
             text = _pickle_job(job, function)
@@ -381,17 +383,19 @@ class Workers:
         """Runs an action: shows what its functions print, and raises what they raise."""
         sys.stdout.flush()
         sys.stderr.flush()
-        try:
-            result = run()
-        except Error as error:
-            self._after()
-            failure = self._failure(error)
-            raise failure from failure.__cause__
-        except BaseException:
-            self._after()
-            raise
-        self._after()
-        return result
+        turns = self.engine._turns
+        with turns, self.jobs.run(turns, self.engine._interrupt) as job:
+            try:
+                return run()
+            except Error as error:
+                failure = self._failure(error)
+                if job.why is not None:
+                    failure = JobCancelledError(job.number, job.why)
+                raise failure from failure.__cause__
+            finally:
+                self._after()
+                if job.why is not None:
+                    self.engine._forget_interrupt()
 
     def _files(self, prefix: str) -> list[str]:
         names = sorted(n for n in os.listdir(self.directory) if n.startswith(prefix)

@@ -133,13 +133,15 @@ def sample_by_key(records: Records, withReplacement: bool, fractions: Mapping[An
 def random_split(records: Records, weights: Sequence[float],
                  seed: Optional[int] = None) -> list[Records]:
     ffi, lib = engine()
-    records.context._open()
-    out = ffi.new("struct glint_rdd *[]", len(weights))
-    lib.glint_random_split(
-        records.pointer, ffi.new("double[]", weights), len(weights), random_seed(seed), out)
-    made = [Records(records.context, pointer) for pointer in out if pointer]
-    if len(made) < len(out):
-        raise records.context._error()
+    context = records.context
+    with context._turns:
+        context._open()
+        out = ffi.new("struct glint_rdd *[]", len(weights))
+        lib.glint_random_split(
+            records.pointer, ffi.new("double[]", weights), len(weights), random_seed(seed), out)
+        made = [Records(context, pointer) for pointer in out if pointer]
+        if len(made) < len(out):
+            raise context._error()
     return made
 
 

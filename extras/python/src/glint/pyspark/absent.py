@@ -7,8 +7,6 @@ from typing import Any
 
 from .errors import not_here
 
-_THREADS = "only the thread that created a context may run jobs"
-_STATUS = "use the page (spark.ui.enabled=true), or glint status on a cluster"
 _PROFILES = "use cProfile in a function of mapPartitions"
 _SQL = "glint has Spark's RDDs; use PySpark itself"
 _BARRIER = "tasks do not wait for each other; use mapPartitions"
@@ -25,15 +23,6 @@ def _absent(name: str, instead: str) -> type[_Absent]:
     return type(name, (_Absent,), {"instead": instead})
 
 
-def inheritable_thread_target(f: Any = None) -> Any:
-    raise not_here("inheritable_thread_target", _THREADS)
-
-
-InheritableThread = _absent("InheritableThread", _THREADS)
-StatusTracker = _absent("StatusTracker", _STATUS)
-SparkJobInfo = _absent("SparkJobInfo", _STATUS)
-SparkStageInfo = _absent("SparkStageInfo", _STATUS)
-SparkExecutorInfo = _absent("SparkExecutorInfo", _STATUS)
 Profiler = _absent("Profiler", _PROFILES)
 BasicProfiler = _absent("BasicProfiler", _PROFILES)
 SQLContext = _absent("SQLContext", _SQL)

@@ -64,7 +64,8 @@ class Broadcast(Generic[T]):
         if self._context is None:
             raise RuntimeError("Broadcast can only be destroyed in driver")
         self._destroyed, self._value = True, None
-        self._context._workers.unship(self)
+        with self._context._turns:
+            self._context._workers.unship(self)
         try:
             os.unlink(self._path)
         except FileNotFoundError:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Optional
 from .._context import Context
 from .._pickling import dumps
 from .._records import Records
+from .._turns import in_turn
 from .accumulators import (
     COMPLEX_ACCUMULATOR_PARAM,
     FLOAT_ACCUMULATOR_PARAM,
@@ -31,12 +32,14 @@ from .files import SparkFiles
 from .rdd import RDD, union_of
 from .serializers import CPickleSerializer
 from ._data import Dataset, Once, Workers
+from ._jobs import GROUP, Jobs
 from ._saving import local, open_parts
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from ._batches import BatchRDD
+    from .status import StatusTracker
 
     T = TypeVar("T", default=Any)
     U = TypeVar("U", default=Any)
@@ -108,10 +111,13 @@ class SparkContext:
         if self._conf.get("spark.ui.enabled") == "true":
             page = f"127.0.0.1:{self._conf.get('spark.ui.port') or 0}"
         shown = self._conf.get("spark.ui.showConsoleProgress")
+        jobs = Jobs()
         self._workers = Workers(
             Context(f"local[{slots}]", name=self.appName or "python", _cluster=cluster, _page=page,
-                    progress=None if shown is None else shown == "true", **settings),
-            cluster is not None)
+                    _report=jobs.report, progress=None if shown is None else shown == "true",
+                    **settings),
+            cluster is not None, jobs)
+        self._turns = self._workers.engine._turns
         if cluster is not None:
             slots = self._workers.engine._slots
         self._workers.environment.update({k: str(v) for k, v in self.environment.items()})
@@ -120,6 +126,7 @@ class SparkContext:
                 self._workers.environment[key[len("spark.executorEnv.") :]] = value
         parallelism = int(self._conf.get("spark.default.parallelism") or 0)
         self._shuffle_partitions = parallelism or None
+        self._slots = slots
         self._parallelism = parallelism or slots
         self._start_time = int(time.time() * 1000)
         self._where = "local" if cluster is None else "glint"
@@ -128,7 +135,6 @@ class SparkContext:
         self._accumulators = iter(range(sys.maxsize))
         self._files: dict[str, str] = {}
         self._archives: list[str] = []
-        self._tags: set[str] = set()
         SparkFiles._root = os.path.join(self._workers.directory, "files")
         os.mkdir(SparkFiles._root)
         if cluster is not None:
@@ -144,13 +150,16 @@ class SparkContext:
             return SparkContext._active_spark_context
 
     def stop(self) -> None:
+        """Jobs that run in other threads are cancelled."""
         workers: Any = self._workers
         self._workers = _Stopped()  # type: ignore[assignment]
         with SparkContext._lock:
             if SparkContext._active_spark_context is self:
                 SparkContext._active_spark_context = None
         if isinstance(workers, Workers):
-            workers.close()
+            workers.jobs.cancel(self._turns, "all")
+            with self._turns:
+                workers.close()
 
     def __enter__(self) -> SparkContext:
         return self
@@ -256,8 +265,15 @@ class SparkContext:
         else:
             blocks = [[dumps(part[at : at + _BLOCK_ITEMS])
                        for at in range(0, len(part), _BLOCK_ITEMS)] for part in parts]
-        data = self._workers.parallelize(blocks)
-        return self._rdd(lambda: data, "ParallelCollectionRDD")
+        parallelize, made = self._workers.parallelize, list[Dataset]()
+
+        def make() -> Dataset:
+            if not made:
+                made.append(parallelize(blocks))
+                blocks.clear()  # the engine has copied them
+            return made[0]
+
+        return self._rdd(make, "ParallelCollectionRDD")
 
     def _rdd(self, make: Callable[[], Dataset], kind: str = "MapPartitionsRDD") -> RDD:
         """Made when it is needed, so that an action says that a file is missing, as in Spark."""
@@ -295,6 +311,7 @@ class SparkContext:
         """What RDD.saveAsPickleFile has saved."""
         return open_parts(self, local(name))
 
+    @in_turn
     def parquet(self, path: Any, columns: Optional[Sequence[str]] = None,
                 batchRows: int = 0) -> BatchRDD:
         """The rows of Parquet or Arrow files, found by content, which glint's own library reads in
@@ -312,6 +329,7 @@ class SparkContext:
 
     arrow = feather = parquet
 
+    @in_turn
     def fromArrow(self, source: Any, numSlices: Optional[int] = None) -> BatchRDD:
         """Rows of what has Arrow's C stream interface: tables and readers of pyarrow, DataFrames of
         Polars and pandas, relations of DuckDB. A stream is read once, now; what exceeds half of
@@ -352,6 +370,7 @@ class SparkContext:
         self._files["file:" + os.path.abspath(source)] = target
         self._ship_files()
 
+    @in_turn
     def _ship_files(self, place: Optional[str] = None) -> None:
         """On a cluster the next job ships all files again; `place`: of modules."""
         shipping = self._workers.shipping
@@ -412,16 +431,16 @@ class SparkContext:
         return [x for split in partitions for x in found[split]]
 
     def setLocalProperty(self, key: str, value: Optional[str]) -> None:
-        self._workers.properties[key] = value
+        self._workers.jobs.of_thread.properties[key] = value
 
     def getLocalProperty(self, key: str) -> Optional[str]:
-        return self._workers.properties.get(key)
+        return self._workers.jobs.of_thread.properties.get(key)
 
     def setJobDescription(self, value: str) -> None:
         self.setLocalProperty("spark.job.description", value)
 
     def setJobGroup(self, groupId: str, description: str, interruptOnCancel: bool = False) -> None:
-        self.setLocalProperty("spark.jobGroup.id", groupId)
+        self.setLocalProperty(GROUP, groupId)
         self.setJobDescription(description)
 
     def setInterruptOnCancel(self, interruptOnCancel: bool) -> None:
@@ -429,33 +448,33 @@ class SparkContext:
 
     def addJobTag(self, tag: str) -> None:
         _check_tag(tag)
-        self._tags.add(tag)
+        self._workers.jobs.of_thread.tags.add(tag)
 
     def removeJobTag(self, tag: str) -> None:
         _check_tag(tag)
-        self._tags.discard(tag)
+        self._workers.jobs.of_thread.tags.discard(tag)
 
     def getJobTags(self) -> set[str]:
-        return set(self._tags)
+        return set(self._workers.jobs.of_thread.tags)
 
     def clearJobTags(self) -> None:
-        self._tags.clear()
+        self._workers.jobs.of_thread.tags.clear()
 
     def cancelAllJobs(self) -> None:
-        """Ends the running action, from another thread."""
-        from .._engine import engine
-
-        _, lib = engine()
-        if self._workers.engine._busy:
-            lib.glint_interrupt(self._workers.engine._g, lib.GLINT_E_INTERRUPTED)
+        """Ends the running job, and those that wait for their turn, of other threads."""
+        self._workers.jobs.cancel(self._turns, "all")
 
     def cancelJobGroup(self, groupId: str) -> None:
-        if self.getLocalProperty("spark.jobGroup.id") == groupId:
-            self.cancelAllJobs()
+        self._workers.jobs.cancel(self._turns, "group", groupId)
 
     def cancelJobsWithTag(self, tag: str) -> None:
-        if tag in self._tags:
-            self.cancelAllJobs()
+        _check_tag(tag)
+        self._workers.jobs.cancel(self._turns, "tag", tag)
+
+    def statusTracker(self) -> StatusTracker:
+        from .status import StatusTracker
+
+        return StatusTracker(self._workers.jobs, self._slots)
 
     def show_profiles(self) -> None:
         raise PySparkRuntimeError("'spark.python.profile' configuration must be set to 'true' to "
@@ -468,9 +487,6 @@ class SparkContext:
 refuse_methods(SparkContext, "use textFile, parquet, binaryFiles or pickleFile; Hadoop's formats "
                "need the JVM", "sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD", "hadoopFile",
                "hadoopRDD")
-refuse_methods(SparkContext, "use the page (spark.ui.enabled=true), or glint status on a cluster",
-               "statusTracker")
-
 
 def records_of(rdd: RDD) -> Records:
     assert rdd._records is not None

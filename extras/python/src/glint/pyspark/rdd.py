@@ -19,7 +19,7 @@ from itertools import count as count_from
 from typing import TYPE_CHECKING, Any, Generic, Optional, Union
 
 from .. import _shuffle
-from .._context import cstring, underscored
+from .._context import add_underscored, cstring
 from .._functions import (
     Each,
     Function,
@@ -35,6 +35,7 @@ from .._functions import (
 from .._names import function_of
 from .._records import Records, positive
 from .._shuffle import Partitioner, portable_hash, same
+from .._turns import in_turn
 from . import _typed
 from ._checkpoints import Checkpoints
 from ._column_methods import ColumnMethods
@@ -108,6 +109,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, SortMethods, Generic[T]):
     def __init__(self, ctx: Any, source: Source, function: Optional[Function] = None,
                  partitioner: Optional[Partitioner] = None) -> None:
         self.ctx = ctx
+        self._turns = ctx._turns
         self._read(source, function)
         self.partitioner = partitioner
         self._records: Optional[Records] = None  # if their types are known
@@ -151,6 +153,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, SortMethods, Generic[T]):
             self._persist(data)
         return data
 
+    @in_turn
     def _applied(self, output: str, block: int = 0) -> Dataset:
         """What its function gives, as `output`."""
         data = self._source._dataset()
@@ -160,6 +163,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, SortMethods, Generic[T]):
     def _of_records(self, records: Records) -> RDD:
         return typed_rdd(self.ctx, records)
 
+    @in_turn
     def _blocks(self, size: int = 0) -> Dataset:
         return self._workers.blocks(self._dataset(), size)
 
@@ -180,16 +184,17 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, SortMethods, Generic[T]):
         """The elements that the function gives; in the same worker, unless this RDD is kept."""
         return RDD(self.ctx, *self._chain(function), self.partitioner if preserves else None)
 
-    def _act(self, data: Dataset, most: int = -1) -> list[Any]:
+    @in_turn
+    def _act(self, make: Callable[[], Dataset], most: int = -1) -> list[Any]:
         """The elements, as an action; `most`: of so many records."""
-        found = list(self._workers.collect(data, most))
+        found = list(self._workers.collect(make(), most))
         self._checkpoint_lineage()
         return found
 
     def _values(self, function: Function, most: int = -1, block: int = 0) -> list[Any]:
         """The elements that the function gives, as an action."""
         then = self._then(function)
-        return then._act(then._applied("blocks", block), most)
+        return then._act(lambda: then._applied("blocks", block), most)
 
     def _some_values(self, function: Function) -> list[Any]:
         """One of each partition, of which there must be some, as in PySpark."""
@@ -222,12 +227,14 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, SortMethods, Generic[T]):
         self._records.set("glint_with_partitions", positive(numPartitions))
         return self
 
+    @in_turn
     def toDebugString(self) -> Optional[bytes]:
         source = self._source._dataset()
         lines = [f"({self.getNumPartitions()}) PythonRDD[{self._id}] of {source.form}",
                  *(f" |  {data.origin}" for data in source.lineage())]
         return "\n".join(lines).encode()
 
+    @in_turn
     def getNumPartitions(self) -> int:
         return self._source._dataset().rdd.partitions()
 
@@ -605,7 +612,7 @@ class RDD(Checkpoints, ColumnMethods, NumberMethods, SortMethods, Generic[T]):
 
     @in_engine(_typed.rows("glint_collect"))
     def collect(self) -> list[T]:
-        return self._act(self._blocks())
+        return self._act(self._blocks)
 
     def collectWithJobGroup(self, groupId: str, description: str,
                             interruptOnCancel: bool = False) -> list[Any]:
@@ -853,6 +860,4 @@ def typed_rdd(ctx: Any, records: Records, form: Optional[str] = None) -> RDD:
     return made
 
 
-for _name in dir(RDD):
-    if not _name.startswith("_"):
-        setattr(RDD, underscored(_name), getattr(RDD, _name))
+add_underscored(RDD)
