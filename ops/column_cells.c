@@ -17,7 +17,6 @@ enum {
     CELL_SCALE_MAX = 17,
     /* Different decimals of so many digits are different numbers. */
     F64_DIGITS = 15,
-    F32_DIGITS = 6,
 };
 #define CELL_UNITS_MAX INT64_C(1000000000000000000)
 
@@ -58,7 +57,7 @@ struct column_cells_state {
 /* Whether numbers of the type are mostly cells. */
 static bool is_type_mostly_cells(const char *type)
 {
-    return type != NULL && (type[0] == 'd' || (type[1] == '\0' && strchr("cCsSiIlLfg", type[0])));
+    return type != NULL && (type[0] == 'd' || (type[1] == '\0' && strchr("cCsSiIlLefg", type[0])));
 }
 
 static bool can_read_cells_of_files(const struct input_list *list,
@@ -161,6 +160,7 @@ static enum number_kind kind_of_column(const struct cells_column *c)
     if (c->field->dictionary != NULL) return NUMBER_TEXT;
     switch (c->field->type) {
     case ARROW_U64: return NUMBER_U64;
+    case ARROW_F16:
     case ARROW_F32:
     case ARROW_F64: return NUMBER_FLOAT;
     case ARROW_DECIMAL:
@@ -204,26 +204,24 @@ static bool encode_u64_cell(uint8_t **at, uint64_t value)
 }
 
 /* A decimal of few digits that is the number is its shortest text: other such decimals are nearest
- * to other numbers. Like the text it has a digit after the point. Both limits leave room for the
- * two roundings of a float's quotient. */
-static bool encode_float_as_decimal_cell(uint8_t **at, double value, bool f32)
+ * to other numbers. Like the text it has a digit after the point. The limit leaves room for the
+ * rounding of the quotient. */
+static bool encode_f64_as_decimal_cell(uint8_t **at, double value)
 {
     static const double powers[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                     1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
-    const double size = fabs(value), least = f32 ? 1e-2 : 1e-4;
-    const int digits = f32 ? F32_DIGITS : F64_DIGITS;
+    const double size = fabs(value);
     if (size == 0) {
         *at = cell_put_decimal(*at, 0, 1);
         return true;
     }
     if (!isfinite(value)) *at = cell_put_f64(*at, value);
     if (!isfinite(value)) return true;
-    if (size < least || size >= powers[digits]) return false;
-    for (int i = 1; i <= digits; i++) {
+    if (size < 1e-4 || size >= powers[F64_DIGITS]) return false;
+    for (int i = 1; i <= F64_DIGITS; i++) {
         const double scaled = rint(size * powers[i]);
-        if (scaled >= powers[digits]) return false;
-        const double quotient = scaled / powers[i];
-        if (f32 ? (float)quotient != (float)size : quotient != size) continue;
+        if (scaled >= powers[F64_DIGITS]) return false;
+        if (scaled / powers[i] != size) continue;
         *at = cell_put_decimal(*at, value < 0 ? -(int64_t)scaled : (int64_t)scaled, i);
         return true;
     }
@@ -272,9 +270,12 @@ static bool encode_number_cell(uint8_t **at, const struct cells_column *c, int64
     case NUMBER_U64:
         return encode_u64_cell(at,
                                ((const uint64_t *)c->array->buffers[1])[c->array->offset + row]);
-    case NUMBER_FLOAT:
-        return encode_float_as_decimal_cell(at, arrow_f64(c->field, c->array, row),
-                                            c->field->type == ARROW_F32);
+    case NUMBER_FLOAT: {
+        const double value = arrow_f64(c->field, c->array, row);
+        if (c->field->type == ARROW_F64) return encode_f64_as_decimal_cell(at, value);
+        *at = cell_put_small_float(*at, value);
+        return true;
+    }
     case NUMBER_DECIMAL: return encode_arrow_decimal_cell(at, c, row);
     default: return false;
     }

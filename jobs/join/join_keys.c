@@ -53,23 +53,13 @@ static const char *put_integer_key(struct glint_slice text, uint8_t *out)
     return NULL;
 }
 
-/* The value of a half float whose text is this number. */
-static double round_to_nearest_half_float(double value)
-{
-    int exponent;
-    const double fraction = frexp(value, &exponent);
-    const int digits = exponent < -13 ? exponent + 24 : 11;
-    return isfinite(value) ? ldexp(nearbyint(ldexp(fraction, digits)), exponent - digits) : value;
-}
-
 /* Returns NULL, or why the field is no number. */
 static const char *put_f64_key(enum join_key_kind kind, struct glint_slice text, uint8_t **out)
 {
     struct number number;
     if (!number_parse(text, &number)) return number_problem(text);
-    double value = number_f64(&number);
-    if (kind == JOIN_KEY_F32) value = (double)(float)value;
-    if (kind == JOIN_KEY_F16) value = round_to_nearest_half_float(value);
+    const uint32_t bits = kind == JOIN_KEY_F16 ? 16 : kind == JOIN_KEY_F32 ? 32 : 64;
+    double value = number_round_to_float(number_f64(&number), bits);
     value = isnan(value) ? (double)NAN : value + 0.0; /* -0.0 becomes 0.0 */
     *(*out)++ = VALUE_MARK;
     memcpy(*out, &value, sizeof value);

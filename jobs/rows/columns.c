@@ -350,15 +350,16 @@ static enum column_values value_kind_of_type(const char *type)
     return strncmp(type, "td", 2) == 0 || strncmp(type, "ts", 2) == 0 ? VALUES_TIMES : VALUES_TEXTS;
 }
 
-bool columns_are_doubles(const struct table *t, uint32_t number)
+uint32_t columns_float_bits(const struct table *t, uint32_t number)
 {
     uint32_t count = 0;
-    if (t->csv != FIELDS_COLUMNS) return false;
+    if (t->csv != FIELDS_COLUMNS) return 0;
     const struct glint_column_type *types = glint_column_types(t->lines, &count);
     const char *const type = columns_is_part(number) ? t->parts[number - COLUMNS_PART].part.type
                              : number < count        ? types[number].type
                                                      : NULL;
-    return type != NULL && type[0] != '\0' && type[1] == '\0' && strchr("efg", type[0]) != NULL;
+    if (type == NULL || type[0] == '\0' || type[1] != '\0') return 0;
+    return type[0] == 'e' ? 16 : type[0] == 'f' ? 32 : type[0] == 'g' ? 64 : 0;
 }
 
 enum column_values columns_value_kind(const struct table *t, uint32_t number)

@@ -124,8 +124,8 @@ static inline struct glint_slice columns_time_text(struct glint_slice time)
     return (struct glint_slice){time.data, time.size - zoned};
 }
 enum column_values columns_value_kind(const struct table *t, uint32_t number);
-/* Of files of columns: its type is one of floats, in all files. */
-bool columns_are_doubles(const struct table *t, uint32_t number);
+/* Of files of columns: 16, 32 or 64 if its type is one of floats, in all files; else 0. */
+uint32_t columns_float_bits(const struct table *t, uint32_t number);
 /* Fails the context if a column is a part of one. Returns its code. */
 int columns_reject_parts(struct glint *g, const char *option, const uint32_t *numbers,
                          uint32_t count);

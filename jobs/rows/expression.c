@@ -36,9 +36,10 @@ bool expression_parse_value(enum expression_type type, struct glint_slice text,
         return true;
     }
     if (type == EXPRESSION_NUMBER) return number_parse(text, &out->number);
-    if (type == EXPRESSION_DOUBLE) {
+    if (expression_is_float(type)) {
+        const uint32_t bits = type == EXPRESSION_DOUBLE ? 64 : type == EXPRESSION_FLOAT ? 32 : 16;
         out->type = EXPRESSION_NUMBER;
-        return number_parse_double(text, &out->number);
+        return number_parse_float(text, bits, &out->number);
     }
     if (type == EXPRESSION_TIME) return timestamp_parse(text, &out->time);
     if (type == EXPRESSION_TIME_OF_DAY) return timestamp_parse_time_of_day(text, &out->time);
@@ -49,7 +50,7 @@ bool expression_parse_value(enum expression_type type, struct glint_slice text,
 
 static const char *expression_value_problem(enum expression_type type, struct glint_slice field)
 {
-    if (type == EXPRESSION_NUMBER || type == EXPRESSION_DOUBLE) return number_problem(field);
+    if (type == EXPRESSION_NUMBER || expression_is_float(type)) return number_problem(field);
     if (type == EXPRESSION_TIME_OF_DAY)
         return "a column that is compared with a time of day has none, such as 12:00:00";
     return type == EXPRESSION_TIME ? "a column that is compared with a time has no ISO 8601 time"

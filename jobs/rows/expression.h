@@ -21,7 +21,9 @@ enum expression_type {
     EXPRESSION_TIME,        /* a date is a time, too */
     EXPRESSION_TIME_OF_DAY, /* as a time of 1970-01-01 */
     EXPRESSION_DOUBLE,      /* of a column: its numbers are doubles, however they are written */
-    EXPRESSION_ANY   /* a field of text, until something decides; driver only */
+    EXPRESSION_FLOAT,       /* the same of 32 bits, and of literals that are compared with it */
+    EXPRESSION_HALF,        /* of 16 bits */
+    EXPRESSION_ANY          /* a field of text, until something decides; driver only */
 };
 
 enum {
@@ -60,8 +62,8 @@ struct expression_token {
 struct expression_source {
     struct glint_slice text;
     /* Finds a column: sets its number among the fields of a row, and what its source says it is:
-     * ANY, or a type that comparisons and arithmetic take it for; DOUBLE is a NUMBER. Returns 0, or
-     * a code after it has reported the error itself. */
+     * ANY, or a type that comparisons and arithmetic take it for; floats are a NUMBER. Returns 0,
+     * or a code after it has reported the error itself. */
     int (*column)(void *arg, enum expression_name kind, struct glint_slice name,
                   uint32_t *out_number, enum expression_type *out_type);
     void *arg;
@@ -175,6 +177,12 @@ struct expression_effect {
     uint8_t takes, leaves;
 };
 extern const struct expression_effect expression_effects[EXPRESSION_OPERATIONS];
+
+/* Floats of different sizes are numbers. */
+static inline bool expression_is_float(enum expression_type type)
+{
+    return type >= EXPRESSION_DOUBLE && type <= EXPRESSION_HALF;
+}
 
 /* Parses a literal, or a field, of this type. An empty number or time is null. Returns false if it
  * is none. */

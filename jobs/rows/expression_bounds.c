@@ -69,7 +69,7 @@ static struct value_set values_of_column_in_group(struct row_group_test *t,
                                                   const uint32_t *columns)
 {
     struct glint_bounds b;
-    const bool doubles = i->type == EXPRESSION_DOUBLE; /* compared as such: without a range */
+    const bool doubles = expression_is_float(i->type); /* compared as such: without a range */
     struct value_set set = {.type = doubles ? EXPRESSION_NUMBER : i->type,
                             .column = columns[i->argument]};
     t->group->bounds(t->group->arg, set.column, &b);

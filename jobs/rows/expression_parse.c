@@ -207,6 +207,7 @@ struct operand {
     uint64_t load; /* offset of the instruction, if it is one that loads a field or constant */
     enum expression_type declared; /* of a field: what its source says it is */
     struct glint_slice text;       /* of a literal in quotes */
+    uint64_t literal; /* offset of the instruction of a literal, also after a sign; or NO_LOAD */
 };
 #define NO_LOAD UINT64_MAX
 
@@ -258,8 +259,9 @@ static void set_skip_target(struct expression_source *s, uint64_t offset)
 
 static const char *expression_type_name(enum expression_type type)
 {
-    static const char *const names[] = {"null",   "a condition",   "a text",  "a number",
-                                        "a time", "a time of day", "a number"};
+    static const char *const names[] = {"null",     "a condition", "a text",
+                                        "a number", "a time",      "a time of day",
+                                        "a number", "a number",    "a number"};
     return type < EXPRESSION_ANY ? names[type] : "a column";
 }
 
@@ -271,7 +273,7 @@ static void decide_operand_type(struct expression_source *s, struct operand *o,
     if (s->failed != 0) return;
     assert(o->load != NO_LOAD);
     s->code[o->load + 1] = (uint8_t)type;
-    o->type = type == EXPRESSION_DOUBLE ? EXPRESSION_NUMBER : type;
+    o->type = expression_is_float(type) ? EXPRESSION_NUMBER : type;
 }
 
 static void fail_operand_type(struct expression_source *s, const struct operand *o,
@@ -320,6 +322,17 @@ static void unify_operand_types(struct expression_source *s, struct operand *a, 
     assert(s->failed != 0 || (a->type != EXPRESSION_ANY && b->type != EXPRESSION_ANY));
     expression_fail(s, "%s cannot be compared with %s", expression_type_name(a->type),
                     expression_type_name(b->type));
+}
+
+/* A literal beside a column of small floats is rounded to their size, as in DuckDB and Polars: 0.1
+ * finds the float that is written so. */
+static void round_literal_beside_float(struct expression_source *s, const struct operand *column,
+                                       const struct operand *literal)
+{
+    const enum expression_type type = column->declared;
+    if (s->failed == 0 && literal->literal != NO_LOAD && literal->type == EXPRESSION_NUMBER &&
+        (type == EXPRESSION_FLOAT || type == EXPRESSION_HALF))
+        s->code[literal->literal + 1] = (uint8_t)type;
 }
 
 /* ---- Literals */
@@ -383,7 +396,7 @@ static struct operand parse_or(struct expression_source *s);
 
 static struct operand parse_column(struct expression_source *s)
 {
-    struct operand o = {EXPRESSION_ANY, NO_LOAD, EXPRESSION_ANY, {NULL, 0}};
+    struct operand o = {EXPRESSION_ANY, NO_LOAD, EXPRESSION_ANY, {NULL, 0}, NO_LOAD};
     const struct expression_token t = s->token;
     uint32_t number = 0;
     if (t.kind == EXPRESSION_TOKEN_END) {
@@ -407,7 +420,7 @@ static struct operand parse_column(struct expression_source *s)
 /* A value that no field or literal is. */
 static struct operand make_operand(enum expression_type type)
 {
-    return (struct operand){type, NO_LOAD, EXPRESSION_ANY, {NULL, 0}};
+    return (struct operand){type, NO_LOAD, EXPRESSION_ANY, {NULL, 0}, NO_LOAD};
 }
 
 static struct operand parse_sign(struct expression_source *s)
@@ -423,7 +436,9 @@ static struct operand parse_sign(struct expression_source *s)
         o = parse_sign(s);
         require_operand_type(s, &o, EXPRESSION_NUMBER, "-");
         put_instruction(s, EXPRESSION_NEGATE, EXPRESSION_NULL, 0);
+        const uint64_t literal = o.literal;
         o = make_operand(EXPRESSION_NUMBER);
+        o.literal = literal;
     } else if (accept_token(s, "+")) {
         o = parse_sign(s);
         require_operand_type(s, &o, EXPRESSION_NUMBER, "+");
@@ -433,7 +448,7 @@ static struct operand parse_sign(struct expression_source *s)
     } else if (read_literal(s, &type, &text)) {
         const bool quoted = type == EXPRESSION_TEXT;
         o.type = type;
-        o.load = put_instruction(s, EXPRESSION_PUSH, type, 0);
+        o.load = o.literal = put_instruction(s, EXPRESSION_PUSH, type, 0);
         if (quoted) o.text = text;
         put_instruction_text(s, o.load, text, quoted);
     } else {
@@ -511,6 +526,8 @@ static void parse_between(struct expression_source *s, struct operand *value)
         decide_operand_type(s, value, greatest.type);
     unify_operand_types(s, value, &least);
     unify_operand_types(s, value, &greatest);
+    round_literal_beside_float(s, value, &least);
+    round_literal_beside_float(s, value, &greatest);
     put_instruction(s, EXPRESSION_BETWEEN, EXPRESSION_NULL, 0);
 }
 
@@ -529,6 +546,8 @@ static void parse_in(struct expression_source *s, struct operand *value)
         if (item.type == EXPRESSION_TEXT) item.text = text;
         unify_operand_types(s, value, &item);
         const uint64_t offset = put_instruction(s, EXPRESSION_IN, item.type, 0);
+        item.literal = offset;
+        round_literal_beside_float(s, value, &item);
         if (minus)
             put_instruction_text(s, offset, (struct glint_slice){(const uint8_t *)"-", 1}, false);
         put_instruction_text(s, offset, text, item.text.data != NULL);
@@ -556,6 +575,8 @@ static struct operand parse_predicate(struct expression_source *s)
         struct operand other = parse_sum(s);
         const bool fields = value.type == EXPRESSION_ANY && other.type == EXPRESSION_ANY;
         unify_operand_types(s, &value, &other);
+        round_literal_beside_float(s, &value, &other);
+        round_literal_beside_float(s, &other, &value);
         s->orders_texts |= fields && value.type == EXPRESSION_TEXT && orders != EXPRESSION_EQUAL &&
                            orders != (EXPRESSION_LESS | EXPRESSION_GREATER);
         put_instruction(s, EXPRESSION_COMPARE, EXPRESSION_NULL, orders);

@@ -283,13 +283,40 @@ double number_f64(const struct number *n)
     return exact_sum_f64(&sum);
 }
 
-bool number_parse_double(struct glint_slice text, struct number *out)
+static double round_to_half_float(double value)
+{
+    int exponent;
+    const double fraction = frexp(value, &exponent);
+    const int digits = exponent < -13 ? exponent + 24 : 11;
+    if (!isfinite(value)) return value;
+    const double half = ldexp(nearbyint(ldexp(fraction, digits)), exponent - digits);
+    return fabs(half) < 65536 ? half : copysign((double)INFINITY, half);
+}
+
+double number_round_to_float(double value, uint32_t bits)
+{
+    if (bits == 16) return round_to_half_float(value);
+    return bits == 32 ? (double)(float)value : value;
+}
+
+bool number_parse_float(struct glint_slice text, uint32_t bits, struct number *out)
 {
     if (!number_parse(text, out)) return false;
-    const double value = number_f64(out);
+    const double value = number_round_to_float(number_f64(out), bits);
     *out = (struct number){.decimals = NUMBER_INEXACT};
     out->f64 = value + 0.0; /* -0.0 becomes 0.0 */
     return true;
+}
+
+struct number number_of_small_float(const struct number *text, uint32_t bits)
+{
+    uint8_t cell[CELL_NUMBER_BYTES_MAX];
+    const double value = number_round_to_float(number_f64(text), bits);
+    struct glint_slice rest = {cell, (uint64_t)(cell_put_small_float(cell, value) - cell)};
+    struct number n;
+    const bool read = number_read_cell(&rest, &n);
+    assert(read);
+    return n;
 }
 
 /* Sets *out to the units of a number with more decimals; false: they may not fit. */

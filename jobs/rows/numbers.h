@@ -53,8 +53,13 @@ bool number_read_cell(struct glint_slice *rest, struct number *out);
 
 /* The nearest double. */
 double number_f64(const struct number *n);
-/* As number_parse, but the number is a double. */
-bool number_parse_double(struct glint_slice text, struct number *out);
+/* The float of 16, 32 or 64 bits that is nearest to the value: of its shortest text, itself. */
+double number_round_to_float(double value, uint32_t bits);
+/* As number_parse, but the number is such a float. */
+bool number_parse_float(struct glint_slice text, uint32_t bits, struct number *out);
+/* Of a text of a float of 16 or 32 bits, which may be that of another number: the number that
+ * cell_put_small_float writes. */
+struct number number_of_small_float(const struct number *text, uint32_t bits);
 
 /* The order of doubles: NaN equals itself, and is the greatest. */
 static inline int number_compare_f64(double x, double y)

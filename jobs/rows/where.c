@@ -55,8 +55,11 @@ static int resolve_expression_column(void *arg, enum expression_name kind, struc
                            COLUMNS_MAX);
     if (at == w->columns.count) w->columns.number[w->columns.count++] = number;
     *out_number = at;
-    *out_type = columns_are_doubles(t, number) ? EXPRESSION_DOUBLE
-                                               : types[columns_value_kind(t, number)];
+    const uint32_t bits = columns_float_bits(t, number);
+    *out_type = bits == 64   ? EXPRESSION_DOUBLE
+                : bits == 32 ? EXPRESSION_FLOAT
+                : bits == 16 ? EXPRESSION_HALF
+                             : types[columns_value_kind(t, number)];
     return glint_error(t->g)->code;
 }
 

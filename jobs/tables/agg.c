@@ -587,6 +587,10 @@ static int read_agg_plan(struct table *t, const struct glint_job_args *args, str
     if (r == 0) r = read_options_of_kinds(t, args, numbers, 4, by, c, plan);
     if (r == 0) r = read_quantile_options(t, args, by, c, plan);
     plan->numbers = (uint8_t)(c->count - by);
+    for (uint32_t i = 0; i < plan->numbers && r == 0; i++) {
+        const uint32_t bits = columns_float_bits(t, c->number[by + i]);
+        plan->small_floats[i] = bits < 64 ? (uint8_t)bits : 0;
+    }
     plan->counted = glint_job_option(args, "count") != NULL;
     if (r == 0 && plan->counted) r = add_output(t, plan, AGG_COUNT, 0);
     if (r == 0) r = read_options_of_kinds(t, args, distinct, 1, c->count, c, plan);

@@ -42,6 +42,7 @@ struct agg_plan {
     uint8_t by, numbers, variances, distinct, texts;
     uint8_t quantile_count, text_count, output_count;
     uint8_t counted; /* 1: the number of rows is a result */
+    uint8_t small_floats[COLUMNS_MAX]; /* 16 or 32: what a column of numbers has */
     struct agg_quantile {
         uint8_t column;   /* among the numbers */
         struct number at; /* 0 to 1, exact */

@@ -52,6 +52,8 @@ int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_
         else if (!number_parse(text, number))
             return columns_bad_value(&s->reader, task, row, s->plan.by + i, text,
                                      number_problem(text));
+        else if (s->plan.small_floats[i] > 0)
+            *number = number_of_small_float(number, s->plan.small_floats[i]);
     }
     e = columns_join(&s->reader, task, fields, s->plan.by, &s->group, out_group);
     return e == 0 ? 1 : e;
@@ -224,6 +226,14 @@ static size_t format_variance(char *out, const struct line_state *s, struct agg_
     return put_double(out, root ? sqrt(value) : value);
 }
 
+/* A least or greatest number, in the form of its column. */
+static size_t format_limit(char *out, const struct number *limit, uint32_t small_float)
+{
+    if (small_float == 0) return number_format(out, limit);
+    const double value = number_f64(limit);
+    return small_float == 16 ? text_format_f16(out, value) : text_format_f32(out, (float)value);
+}
+
 /* Formats a result of a column of numbers; null if there is no number. */
 static size_t format_number_output(char *out, const struct line_state *s, struct agg_output output,
                                    const uint8_t *acc)
@@ -231,7 +241,8 @@ static size_t format_number_output(char *out, const struct line_state *s, struct
     const struct agg_column c = agg_acc_column(&s->plan, acc, output.index);
     if (c.values == 0) return put_bytes(out, s->null);
     const struct number limit = output.kind == AGG_MIN ? c.min : c.max;
-    if (output.kind == AGG_MIN || output.kind == AGG_MAX) return number_format(out, &limit);
+    if (output.kind == AGG_MIN || output.kind == AGG_MAX)
+        return format_limit(out, &limit, s->plan.small_floats[output.index]);
     if (output.kind == AGG_MEAN) return text_format_f64(out, sum_quotient(&c, (double)c.values));
     assert(output.kind == AGG_SUM);
     const struct exact_sum exact = c.exact;

@@ -207,6 +207,57 @@ class Typed(command.Command):
                 self.assertEqual(self.numbers("select", "--where", text),
                                  [row[0] for row in wanted.fetchall()], text)
 
+    def test_small_floats_are_their_values(self):
+        """Not the numbers that their texts are, 1073741800.0 of 2**30; a literal beside a column is
+        rounded to its size first, as in DuckDB."""
+        values = [2.0 ** 30, 0.1, -0.1, 16777217.0, 5e-324, 3e38, math.inf, math.nan, -0.0, None]
+        floats = pyarrow.array(values, pyarrow.float32())
+        pyarrow.parquet.write_table(pyarrow.table({
+            "n": range(len(values)), "f": floats, "g": floats.cast(pyarrow.float64()),
+            "s": [{"f": value} for value in floats.to_pylist()]}, schema=pyarrow.schema([
+                ("n", "int64"), ("f", "float32"), ("g", "float64"),
+                ("s", pyarrow.struct([("f", "float32")]))])), self.path("in"))
+        table = f"read_parquet('{self.path('in')}')"
+        for name in ("f", "s.f"):
+            for text in ("{} = 1073741824", "{} = 0.1", "0.1 = {}", "{} > 0.1", "{} <= -0.1",
+                         "{} in (-0.1, 0.1, 7)", "{} between -0.1 and 0.1", "{} = g",
+                         "{} = 16777217", "{} = '0.1'"):
+                text = text.format(name)
+                wanted = duckdb.sql(f"select n from {table} where {text} order by n")
+                self.assertEqual(self.numbers("select", "--where", text),
+                                 [row[0] for row in wanted.fetchall()], text)
+            # What is calculated is a double, for DuckDB a float.
+            self.assertEqual(self.numbers("select", "--where", f"{name} + 0.0 = 0.1"), [])
+        for options in ([], ["--where", "n >= 0"], ["--distinct", "n"]):
+            self.run_glint("agg", "--by", "n", "--sum", "f", "--min", "f", "--mean", "f",
+                           "--median", "f", *options, self.path("in"), self.path("out"))
+            found = self.table("out").sort_by("n")
+            for name in ("sum(f)", "mean(f)", "quantile(f,0.5)"):
+                self.assertEqual(found.schema.field(name).type, pyarrow.float64())
+                self.assertEqual(list(map(repr, found.column(name).to_pylist())),
+                                 [repr(value if value is None else value + 0.0)
+                                  for value in floats.to_pylist()], (name, options))
+            self.assertEqual(found.column("min(f)").type, pyarrow.float32())
+
+    def test_half_floats_are_their_values(self):
+        values = [65504.0, 19.703125, 0.0999755859375, 2.0 ** -24]
+        self.assertEqual(pyarrow.array(values, pyarrow.float16()).to_pylist(), values)
+        pyarrow.parquet.write_table(pyarrow.table({
+            "n": range(4), "h": pyarrow.array(values, pyarrow.float16())}), self.path("in"))
+        for text, expected in (("h = 65504", [0]), ("h = 65500", [0]), ("h > 65504", []),
+                               ("h = 0.1", [2]), ("h + 0.0 = 0.0999755859375", [2]),
+                               ("h > 19.6875", [0, 1]), ("h < 1e5", [0, 1, 2, 3])):
+            self.assertEqual(self.numbers("select", "--where", text), expected, text)
+        for options in ([], ["--where", "n >= 0"]):
+            self.run_glint("agg", "--by", "n", "--sum", "h", "--max", "h", *options,
+                           self.path("in"), self.path("out"))
+            found = self.table("out").sort_by("n")
+            self.assertEqual(found.column("sum(h)").to_pylist(), values)
+            self.assertEqual(found.column("max(h)").cast("float64").to_pylist(), values)
+        self.run_glint("agg", "--max", "h", "--output-format", "tsv", self.path("in"),
+                       self.path("out"))
+        self.assertEqual(self.output("out"), b"65500.0\n")
+
     def test_a_bad_row_is_shown_as_text(self):
         pyarrow.parquet.write_table(pyarrow.table({
             "n": [1, 2], "k": ["7", "x"], "day": [datetime.date(2026, 1, 2)] * 2}), self.path("in"))

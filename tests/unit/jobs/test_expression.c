@@ -33,6 +33,9 @@ static const struct {
     {"low", "-inf", EXPRESSION_ANY},
     {"tenth", "0.1", EXPRESSION_DOUBLE},
     {"two53", "9007199254740992.0", EXPRESSION_DOUBLE},
+    {"float", "1073741800.0", EXPRESSION_FLOAT},
+    {"small", "0.1", EXPRESSION_FLOAT},
+    {"half", "65500.0", EXPRESSION_HALF},
 };
 enum { COLUMNS = sizeof row / sizeof row[0] };
 
@@ -252,6 +255,11 @@ Test(expression, declared_types)
         {"tenth = 0.1 AND tenth IN ('0.1') AND 0.1 BETWEEN tenth AND tenth", "true"},
         {"two53 = 9007199254740993", "true"},
         {"two53 + 1", "9007199254740992.0"},
+        {"float = 1073741824 AND float + 0 = 1073741824", "true"},
+        {"small = 0.1 AND 0.1 = small AND -0.1 < small AND small IN (1, '0.1')", "true"},
+        {"small BETWEEN 0.1 AND 0.1 AND small <> tenth AND small > tenth", "true"},
+        {"small * 1", "0.10000000149011612"},
+        {"half = 65504 AND half = 65500 AND half * 1 = 65504", "true"},
         {"tenth = 'x'", "!11: a number cannot be compared with a text"},
         {"tenth AND yes", "!10: AND needs a condition, and has a number"},
         {"nine IS NOT NULL", "true"},
