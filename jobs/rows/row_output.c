@@ -377,8 +377,19 @@ static int read_bloom_filter_option(struct glint *g, const struct glint_job_args
     return glint_error(g)->code;
 }
 
+/* Of `output`, or NULL if the rows have the columns of the input: sets types of `columns`. */
+static int find_types_of_columns(struct glint *g, const struct row_output_columns *output,
+                                 const char *path, struct glint_column_type *columns)
+{
+    if (output == NULL || output->find_types == NULL) return 0;
+    const int r = glint_reserve_output(g, path);
+    return r == 0 ? output->find_types(output->find_types_arg, columns) : r;
+}
+
+/* `output` and `named` are NULL if the rows have the columns of the input. */
 static int save_as_columns(struct glint_rdd *rows, const struct glint_job_args *args,
-                           struct output_paths p, struct glint_column_form *form)
+                           struct output_paths p, struct glint_column_form *form,
+                           const struct row_output_columns *output, struct glint_column_type *named)
 {
     struct glint *g = glint_context(rows);
     const bool text = form->format == GLINT_TSV || form->format == GLINT_JSON_LINES;
@@ -394,10 +405,12 @@ static int save_as_columns(struct glint_rdd *rows, const struct glint_job_args *
     form->empty_is_null = glint_job_option(args, "csv") != NULL && null != NULL && *null == '\0';
     form->row_group_rows = (uint32_t)glint_job_i64(g, args, "row-group-rows", 1, UINT32_MAX);
     uint32_t *columns = glint_alloc(g, (form->count + 1) * sizeof *columns);
-    if (columns != NULL && read_bloom_filter_option(g, args, form, columns) == 0 &&
-        partition != NULL)
+    if (columns == NULL || read_bloom_filter_option(g, args, form, columns) != 0 ||
+        find_types_of_columns(g, output, p.paths[0], named) != 0)
+        assert(glint_error(g)->code != GLINT_OK);
+    else if (partition != NULL)
         partition_output_save(rows, partition, p.paths[0], form);
-    else if (columns != NULL && glint_error(g)->code == GLINT_OK)
+    else
         save_rows_in_column_form(rows, p, form);
     glint_free(columns);
     return glint_error(g)->code;
@@ -419,7 +432,7 @@ static int save_named_columns(struct glint_rdd *rows, const struct row_output_co
                                             : glint_error(g)->code;
     form.columns = columns;
     for (int i = 0; i < 2; i++) form.row_types[i] = output->row_types[i];
-    if (r == 0) r = save_as_columns(rows, args, paths, &form);
+    if (r == 0) r = save_as_columns(rows, args, paths, &form, output, columns);
     glint_free(columns);
     glint_free(text);
     return r;
@@ -480,6 +493,10 @@ int column_type_scale(const char *type, bool *out_wide)
             scale = scale * 10 + (at[1] - '0');
         return scale <= NUMBER_DIGITS_MAX ? scale : -1;
     }
+    if (strncmp(type, "tD", 2) == 0) { /* a duration is an integer */
+        *out_wide = false;
+        return 0;
+    }
     *out_wide = type[0] == 'L';
     return type[1] == '\0' && strchr("cCsSiIlL", type[0]) != NULL ? 0 : -1;
 }
@@ -532,7 +549,7 @@ static int save_rows_to_paths(struct glint_rdd *rows, struct glint_rdd *source,
     form.columns = glint_column_types(source, &form.count);
     form.row_types[0] = glint_row_types(source);
     if (glint_error(g)->code != GLINT_OK) return glint_error(g)->code;
-    if (form.count > 0) return save_as_columns(rows, args, paths, &form);
+    if (form.count > 0) return save_as_columns(rows, args, paths, &form, NULL, NULL);
     const struct row_output_columns columns = {
         .names = glint_first_line(source), /* of CSV: its columns are text */
         .named = true,

@@ -53,6 +53,10 @@ struct row_output_columns {
     bool named;               /* they are names, not fields of a first row without a header */
     const char *rename;       /* the hint if two names are equal */
     struct glint_slice row_types[2]; /* as struct glint_column_form has them */
+    /* NULL, or sets types that an action tells, after all options were checked. Returns 0 or the
+     * context's code. */
+    int (*find_types)(void *arg, struct glint_column_type *columns);
+    void *find_types_arg;
 };
 int row_output_save_columns(struct glint_rdd *rows, struct glint_rdd *source,
                             const struct glint_job_args *args, const char *path,

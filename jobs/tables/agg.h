@@ -1,7 +1,8 @@
 /* agg: numbers about the rows of each group. Shared by its files.
  *
- *     agg.c            the options, the plan, quantiles, names and types of results
+ *     agg.c            the options, the plan, quantiles
  *     agg_functions.c  rows, lines of the output
+ *     agg_output.c     names and types of results
  *     agg_merge.c      accumulators
  *     agg_texts.c      the texts of accumulators: first, last, least, greatest
  *
@@ -41,7 +42,7 @@ struct agg_plan {
      * of texts. Variances are of the first ones of numbers. */
     uint8_t by, numbers, variances, distinct, texts;
     uint8_t quantile_count, text_count, output_count;
-    uint8_t counted; /* 1: the number of rows is a result */
+    uint8_t counted;                   /* 1: the number of rows is a result */
     uint8_t small_floats[COLUMNS_MAX]; /* 16 or 32: what a column of numbers has */
     struct agg_quantile {
         uint8_t column;   /* among the numbers */
@@ -122,6 +123,20 @@ struct number agg_acc_quantile(const struct agg_plan *p, const uint8_t *acc, uin
 void agg_acc_texts(const struct agg_plan *p, struct glint_slice acc, struct glint_slice *out);
 
 extern const struct glint_function agg_quantile_value; /* agg.c */
+
+/* ---- Results (agg_output.c) */
+
+/* Formats a sum, or a least or greatest number, in EXACT_SUM_FORMAT_MAX bytes. Returns the size: 0
+ * if there is no number, or AGG_NUMBER_TOO_LARGE. */
+size_t agg_format_number(char *out, const struct agg_plan *p, struct agg_output output,
+                         const uint8_t *acc);
+#define AGG_NUMBER_TOO_LARGE SIZE_MAX
+/* The forms of the numbers of all groups. */
+extern const struct glint_function agg_number_forms;
+/* Driver. Saves (group, accumulator) in the form of --output-format, or of the input;
+ * `function_args` are those of agg_line. Returns 0 or the context's code. */
+int agg_save(struct glint_rdd *groups, struct glint_args *function_args, const struct table *t,
+             const struct glint_job_args *args, const struct columns *c, const struct agg_plan *p);
 
 /* ---- Texts (agg_texts.c): in a row's input, and, for each of plan.text, at the end of an
  * accumulator. Each is a size, 8 bytes, and its bytes. In place of the size there may be AGG_NULL,

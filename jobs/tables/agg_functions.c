@@ -178,8 +178,6 @@ const struct glint_function agg_seen = {.name = "agg.seen",
 
 /* ---- agg.line */
 
-#define OUTPUT_OVERFLOW SIZE_MAX
-
 struct line_state {
     struct agg_plan plan;
     int64_t delimiter;
@@ -212,7 +210,7 @@ static size_t put_bytes(char *out, struct glint_slice bytes)
 
 static size_t put_double(char *out, double value)
 {
-    return isinf(value) ? OUTPUT_OVERFLOW : text_format_f64(out, value);
+    return isinf(value) ? AGG_NUMBER_TOO_LARGE : text_format_f64(out, value);
 }
 
 static size_t format_variance(char *out, const struct line_state *s, struct agg_output output,
@@ -234,15 +232,14 @@ static size_t format_limit(char *out, const struct number *limit, uint32_t small
     return small_float == 16 ? text_format_f16(out, value) : text_format_f32(out, (float)value);
 }
 
-/* Formats a result of a column of numbers; null if there is no number. */
-static size_t format_number_output(char *out, const struct line_state *s, struct agg_output output,
-                                   const uint8_t *acc)
+size_t agg_format_number(char *out, const struct agg_plan *p, struct agg_output output,
+                         const uint8_t *acc)
 {
-    const struct agg_column c = agg_acc_column(&s->plan, acc, output.index);
-    if (c.values == 0) return put_bytes(out, s->null);
+    const struct agg_column c = agg_acc_column(p, acc, output.index);
+    if (c.values == 0) return 0;
     const struct number limit = output.kind == AGG_MIN ? c.min : c.max;
     if (output.kind == AGG_MIN || output.kind == AGG_MAX)
-        return format_limit(out, &limit, s->plan.small_floats[output.index]);
+        return format_limit(out, &limit, p->small_floats[output.index]);
     if (output.kind == AGG_MEAN) return text_format_f64(out, sum_quotient(&c, (double)c.values));
     assert(output.kind == AGG_SUM);
     const struct exact_sum exact = c.exact;
@@ -251,7 +248,7 @@ static size_t format_number_output(char *out, const struct line_state *s, struct
     return isfinite(c.inexact) ? put_double(out, sum) : text_format_f64(out, sum);
 }
 
-/* Formats one result. Returns its size or OUTPUT_OVERFLOW. */
+/* Formats one result. Returns its size or AGG_NUMBER_TOO_LARGE. */
 static size_t format_output(char *out, const struct line_state *s, struct agg_output output,
                             const uint8_t *acc, const struct glint_slice *texts)
 {
@@ -274,8 +271,10 @@ static size_t format_output(char *out, const struct line_state *s, struct agg_ou
     case AGG_FIRST:
     case AGG_LAST:
         return put_bytes(out, texts[output.index].data != NULL ? texts[output.index] : s->null);
-    default: return format_number_output(out, s, output, acc);
+    default: break;
     }
+    const size_t size = agg_format_number(out, &s->plan, output, acc);
+    return size > 0 ? size : put_bytes(out, s->null);
 }
 
 static int emit_agg_line(struct glint_task *task, void *state, const struct glint_record *in,
@@ -299,7 +298,7 @@ static int emit_agg_line(struct glint_task *task, void *state, const struct glin
     for (uint32_t i = 0; i < s->plan.output_count; i++) {
         if (i > 0 || s->plan.by > 0) *at++ = (uint8_t)s->delimiter;
         const size_t size = format_output((char *)at, s, s->plan.outputs[i], acc.data, texts);
-        if (size == OUTPUT_OVERFLOW)
+        if (size == AGG_NUMBER_TOO_LARGE)
             return glint_fail(task, GLINT_E_VALUE_LIMIT,
                               s->plan.outputs[i].kind == AGG_SUM ? "use --mean, or smaller units"
                                                                  : "use smaller units",

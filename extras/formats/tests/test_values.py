@@ -60,7 +60,7 @@ class Values(Command):
                            (self.path("hive/*/*.parquet"), "is text"),
                            (self.path("*.parquet"), "has several types")):
             for letter, values, best in (("", ["10", "9"], "a"), (":t", ["10", "9"], "a"),
-                                         (":n", ["9", "10"], "b")):
+                                         (":n", [9, 10], "b")):
                 column = "v" + letter
                 notes = self.submit("agg", "--min", column, "--max", column, path,
                                     self.path("out"))

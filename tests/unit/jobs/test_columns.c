@@ -248,7 +248,7 @@ Test(columns, results_of_agg_have_names_and_types)
     cr_assert_eq(RUN("agg", "--by", "k", "--sum", "v.n", "--count", "--json-lines",
                      "--output-format", "parquet", "a.json", "out"),
                  0, "%s", error.cause);
-    expect_part(HEAD "column k u\ncolumn sum(v.n) u\ncolumn count l\ngroup\nx\t5\t2\n");
+    expect_part(HEAD "column k u\ncolumn sum(v.n) l\ncolumn count l\ngroup\nx\t5\t2\n");
     scratch_remove("out");
     write_file("a.csv", "x,1\n");
     expect_failure(
