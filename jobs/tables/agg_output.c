@@ -4,6 +4,7 @@
  * decimal with their digits, or a double if one of them is. So they are computed twice from the map
  * outputs of the groups, once to see how many digits they have. */
 #include "engine/base/text.h"
+#include "engine/input/row_text.h"
 #include "jobs/rows/row_output.h"
 #include "jobs/tables/agg.h"
 
@@ -310,6 +311,9 @@ int agg_save(struct glint_rdd *groups, struct glint_args *function_args, const s
     uint64_t longest = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         names[i] = name_of_column(t, header, c->number[i]);
+        if (names[i].size > 0 && !row_text_is_plain(names[i]))
+            return glint_abort(t->g, GLINT_E_BAD_VALUE, "use --output-format csv",
+                               "a name in OUTPUT contains one of the bytes 0x1d, 0x1e and 0x1f");
         if (names[i].size > longest) longest = names[i].size;
     }
     const uint64_t fields = (uint64_t)p->by + p->output_count;

@@ -141,6 +141,45 @@ class AnyBytes(Command):
                 counts[row["s"]] = counts.get(row["s"], 0) + 1
             self.assertEqual({row["s"]: int(row["count"]) for row in found}, counts, form)
 
+    def test_names_of_columns(self):
+        """A name with one of the bytes is an error, wherever it comes from, or stays what it is."""
+        for byte in "\x1d\x1e\x1f":
+            name = f"a{byte}b"
+            table = pyarrow.table({"k": ["x", "y"], name: [1, 2]})
+            pyarrow.parquet.write_table(table, self.path("in.parquet"))
+            with pyarrow.ipc.new_file(self.path("in.arrow"), table.schema) as writer:
+                writer.write_table(table)
+            os.makedirs(self.path(f"hive/a%{ord(byte):02X}b=1"))
+            pyarrow.parquet.write_table(table.select(["k"]),
+                                        self.path(f"hive/a%{ord(byte):02X}b=1/f"))
+            for path in ("in.parquet", "in.arrow", f"hive/a%{ord(byte):02X}b=1/f"):
+                _, error = self.run_glint("select", self.path(path), self.path("out"), code=65)
+                self.assertIn(f"has the byte 0x{ord(byte):02x}", error)
+            with open(self.path("in.csv"), "w", encoding="utf-8") as file:
+                file.write(f'k,"{name}"\nx,1\ny,2\n')
+            for job in (["select"], ["agg", "--count"], ["sort", "--by", "k"],
+                        ["select", "--columns", "$2 AS n", "--output-format", "jsonl"]):
+                _, error = self.run_glint(*job, "--csv", "--header", self.path("in.csv"),
+                                          self.path("out"), code=65)
+                self.assertIn("the header: a field contains one of the bytes", error)
+            with open(self.path("in.jsonl"), "w", encoding="utf-8") as file:
+                file.write("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+            job = ["agg", "--json-lines", "--by", "k", "--sum", name, "--bad-rows", "skip"]
+            for form in ("parquet", "jsonl"):
+                _, error = self.run_glint(*job, "--output-format", form, self.path("in.jsonl"),
+                                          self.path("out"), code=64)
+                self.assertIn("a name in OUTPUT contains one of the bytes", error)
+            self.run_glint(*job, self.path("in.jsonl"), self.path("out"))
+            self.assertEqual(sorted(self.output("out").splitlines()), [b"x,1", b"y,2"])
+            nested = pyarrow.table({"s": [{name: 5}]})
+            pyarrow.parquet.write_table(nested, self.path("nested"))
+            self.run_glint("select", "--where", "s IS NOT NULL", self.path("nested"),
+                           self.path("out"))
+            self.assertTrue(self.table("out").equals(nested))
+            _, error = self.run_glint("agg", "--sum", f"s.{name}", self.path("nested"),
+                                      self.path("out"), code=64)
+            self.assertIn("a name in OUTPUT contains one of the bytes", error)
+
     def test_directories_of_values(self):
         self.run_glint("select", "--columns", "s,n", "--partition-by", "s",
                        self.path("rows.parquet"), self.path("dirs"))
