@@ -3,6 +3,7 @@
  * invalid byte. */
 #include "jobs/bloom/formats.h"
 
+#include "jobs/bloom/base64.h"
 #include "jobs/bloom/format.h"
 
 #include <math.h>
@@ -302,11 +303,7 @@ const char *format_get_java_words(struct head *head, struct bloom_params *params
 
 /* ---- Bodies */
 
-enum { WORD = 8, GROUP = 3, GROUP_TEXT = 4 }; /* of base64 */
-
-static const char base64_digits[2][65] = {
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"};
+enum { WORD = 8, WORDS_BYTES = 3072 }; /* words that are swapped at a time */
 
 static bool body_is_of_words(const struct format *f)
 {
@@ -328,7 +325,8 @@ static uint64_t payload_size(const struct format *f, uint64_t m)
 static uint64_t body_size(const struct format *f, uint64_t m)
 {
     const uint64_t size = payload_size(f, m);
-    return is_base64(f) ? bloom_round_up(size, GROUP) / GROUP * GROUP_TEXT : size;
+    return is_base64(f) ? bloom_round_up(size, BASE64_GROUP) / BASE64_GROUP * BASE64_GROUP_TEXT
+                        : size;
 }
 
 static void swap_words(uint8_t *out, const uint8_t *in, uint64_t size)
@@ -342,31 +340,24 @@ static void swap_words(uint8_t *out, const uint8_t *in, uint64_t size)
     }
 }
 
-/* Encodes `size` bytes, at most 3, as a group; fewer are padded. */
-static void encode_base64_group(const char *digits, const uint8_t *in, uint32_t size, uint8_t *out)
-{
-    assert(size > 0 && size <= GROUP);
-    const uint32_t b = size > 1 ? in[1] : 0, c = size > 2 ? in[2] : 0;
-    const uint32_t all = (uint32_t)in[0] << 16 | b << 8 | c;
-    for (uint32_t i = 0; i < GROUP_TEXT; i++)
-        out[i] = i <= size ? (uint8_t)digits[all >> (18 - 6 * i) & 63] : '=';
-}
-
 /* Encodes carry and bytes; keeps those after the last whole group. */
 static uint64_t put_base64(struct bloom_format_writer *w, const uint8_t *in, uint64_t size,
                            uint8_t *out)
 {
-    const char *digits = base64_digits[format_of_number(w->format)->body == FORMAT_BASE64_OF_WORDS];
+    const bool url = format_of_number(w->format)->body == FORMAT_BASE64_OF_WORDS;
     uint64_t at = 0, used = 0;
-    assert(w->carried < GROUP);
-    while (w->carried > 0 && w->carried < GROUP && at < size) w->carry[w->carried++] = in[at++];
-    if (w->carried == GROUP) {
-        encode_base64_group(digits, w->carry, GROUP, out);
-        used = GROUP_TEXT;
+    assert(w->carried < BASE64_GROUP);
+    while (w->carried > 0 && w->carried < BASE64_GROUP && at < size)
+        w->carry[w->carried++] = in[at++];
+    if (w->carried == BASE64_GROUP) {
+        used = base64_encode(url, w->carry, BASE64_GROUP, out);
         w->carried = 0;
     }
-    for (; w->carried == 0 && size - at >= GROUP; at += GROUP, used += GROUP_TEXT)
-        encode_base64_group(digits, in + at, GROUP, out + used);
+    if (w->carried == 0) {
+        const uint64_t whole = (size - at) / BASE64_GROUP * BASE64_GROUP;
+        used += base64_encode(url, in + at, whole, out + used);
+        at += whole;
+    }
     while (at < size) w->carry[w->carried++] = in[at++];
     return used;
 }
@@ -398,9 +389,11 @@ uint64_t bloom_format_write(struct bloom_format_writer *w, const uint8_t *bits, 
     const uint64_t whole = size / WORD * WORD, left = size - whole;
     uint8_t last[WORD] = {0}, word[WORD];
     uint64_t used = 0;
-    for (uint64_t at = 0; f->body == FORMAT_BASE64_OF_WORDS && at < whole; at += WORD) {
-        swap_words(word, bits + at, WORD);
-        used += put_base64(w, word, WORD, out + used);
+    uint8_t words[WORDS_BYTES];
+    for (uint64_t at = 0; f->body == FORMAT_BASE64_OF_WORDS && at < whole; at += WORDS_BYTES) {
+        const uint64_t more = whole - at < WORDS_BYTES ? whole - at : WORDS_BYTES;
+        swap_words(words, bits + at, more);
+        used += put_base64(w, words, more, out + used);
     }
     if (f->body == FORMAT_WORDS) {
         swap_words(out, bits, whole);
@@ -418,40 +411,12 @@ uint32_t bloom_format_end(struct bloom_format_writer *w, uint8_t out[BLOOM_FORMA
 {
     const struct format *f = format_of_number(w->format);
     uint32_t size = 0;
-    if (w->carried > 0) {
-        encode_base64_group(base64_digits[f->body == FORMAT_BASE64_OF_WORDS], w->carry, w->carried,
-                            out);
-        size = GROUP_TEXT;
-    }
+    if (w->carried > 0)
+        size =
+            (uint32_t)base64_encode(f->body == FORMAT_BASE64_OF_WORDS, w->carry, w->carried, out);
     if (f->encode_trailer != NULL) size += f->encode_trailer(&w->params, out + size);
     assert(size <= BLOOM_FORMAT_HEAD_MAX);
     return size;
-}
-
-/* Decodes base64 in place, where exactly `payload` bytes are expected. */
-static const char *get_base64(const struct format *f, uint8_t *text, uint64_t payload,
-                              uint64_t *out_at)
-{
-    uint8_t value[256];
-    const char *digits = base64_digits[f->body == FORMAT_BASE64_OF_WORDS];
-    const uint64_t size = bloom_round_up(payload, GROUP) / GROUP * GROUP_TEXT;
-    const uint64_t pad = (GROUP - payload % GROUP) % GROUP;
-    uint8_t *out = text;
-    memset(value, 0xff, sizeof value);
-    for (uint8_t i = 0; i < 64; i++) value[(uint8_t)digits[i]] = i;
-    for (uint64_t at = 0; at < size; at += GROUP_TEXT) {
-        const uint64_t padded = at + GROUP_TEXT == size ? pad : 0;
-        uint32_t all = 0;
-        for (uint64_t i = 0; i < GROUP_TEXT; i++) {
-            const uint8_t byte = text[at + i], digit = value[byte];
-            *out_at = at + i;
-            if (i >= GROUP_TEXT - padded ? byte != '=' : digit == 0xff) return "invalid base64";
-            all = all << 6 | (digit & 63 & (i >= GROUP_TEXT - padded ? 0u : 63u));
-        }
-        if (padded > 0 && (all & ((1u << 8 * padded) - 1)) != 0) return "invalid base64";
-        for (uint64_t i = 0; i < GROUP - padded; i++) *out++ = (uint8_t)(all >> (16 - 8 * i));
-    }
-    return NULL;
 }
 
 /* Converts the body at `data` to the bits of a filter, in place, which begin at *out_bits. */
@@ -459,8 +424,8 @@ static const char *convert_body(const struct format *f, uint8_t *data, uint64_t 
                                 uint8_t **out_bits, uint64_t *out_at)
 {
     uint64_t size = payload_size(f, m), first;
-    const char *wrong = is_base64(f) ? get_base64(f, data, size, out_at) : NULL;
-    if (wrong != NULL) return wrong;
+    if (is_base64(f)) *out_at = base64_decode(f->body == FORMAT_BASE64_OF_WORDS, data, size);
+    if (is_base64(f) && *out_at != UINT64_MAX) return "invalid base64";
     *out_bits = data;
     if (f->body == FORMAT_BASE64_OF_WORDS) {
         memcpy(&first, data, sizeof first);
