@@ -252,14 +252,13 @@ static int each_filter_record(struct filter_file *f,
 
 /* Maps the file and a page behind it, because the kernels read words that may end after the bits;
  * without a file, memory. Returns 0 or a negative errno. */
-static int map_bytes(struct filter_map *map, int file, uint64_t size, bool writable)
+static int map_bytes(struct filter_map *map, int file, uint64_t size)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint8_t *data = mmap(NULL, size + page, PROT_READ | (file < 0 ? PROT_WRITE : 0),
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED) return -errno;
-    if (file >= 0 && mmap(data, size, PROT_READ | (writable ? PROT_WRITE : 0),
-                          MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
+    if (file >= 0 && mmap(data, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file, 0) == MAP_FAILED) {
         const int r = -errno;
         munmap(data, size + page);
         return r;
@@ -272,7 +271,7 @@ static int map_file(struct filter_file *f, struct filter_maps *maps)
 {
     if (!array_reserve(&maps->items, &maps->capacity, maps->count + 1, sizeof *maps->items))
         return error_no_memory(f->error);
-    const int failed = map_bytes(&maps->items[maps->count], f->file, f->size, maps->writable);
+    const int failed = map_bytes(&maps->items[maps->count], f->file, f->size);
     if (failed != 0) return error_set_system(f->error, GLINT_E_INPUT_IO, failed, "map", f->path);
     f->map = &maps->items[maps->count++];
     maps->bytes += f->size;

@@ -53,14 +53,13 @@ int filter_each(struct env *env, const char *const *paths, uint32_t count,
                 int (*each)(void *arg, struct filter_record *record), void *arg,
                 struct glint_error *error);
 
-/* Files that are mapped. `writable`: what is changed is seen in this process only. */
+/* Files that are mapped. */
 struct filter_maps {
     struct filter_map {
         uint8_t *data; /* a page of zeros follows */
         uint64_t size;
     } * items;
     uint64_t count, capacity, bytes;
-    bool writable;
 };
 /* As filter_each; the records are those of the mapped files, until filter_maps_close. A file that
  * is written or truncated in place meanwhile gives undefined answers, or ends the process: glint

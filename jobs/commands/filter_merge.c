@@ -1,8 +1,7 @@
-/* glint filter merge: unites the filters of each key by OR. Files are mapped, and the filters that
- * follow are added to the first one of a key in its private pages, so a filter that is alone is
- * never copied but into the output, and the memory is that of the others' results. OR does not
- * depend on the order, and the result is sorted by key: so it is the same bytes for any order of
- * the paths. */
+/* glint filter merge: unites the filters of each key by OR. Files are mapped and sorted by key, and
+ * the filters of one key are united in memory that the next key uses again: a filter that is alone
+ * is never copied but into the output. OR does not depend on the order, so the result has the same
+ * bytes for any order of the paths. */
 #include "engine/base/env.h"
 #include "engine/cli/options.h"
 #include "engine/cli/signals.h"
@@ -18,14 +17,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Filters of one key: the first one has its record. */
+struct merged_filter {
+    struct filter_record first;
+    uint64_t others; /* index + 1 of the list of others; 0: none */
+};
+
+struct other_bits {
+    const uint8_t *bits; /* mapped */
+    uint64_t next;       /* as `others` */
+};
+
 struct merge {
     struct env *env;
     struct filter_maps maps;
-    struct filter_record *records; /* owned; one for each key */
+    struct merged_filter *keys; /* owned */
     uint64_t count, capacity;
-    uint64_t
-        *slots; /* hash table of indexes + 1 of records, `slot_count` of them, a power of two */
+    struct other_bits *others;
+    uint64_t other_count, other_capacity;
+    uint64_t *slots; /* hash table of indexes + 1 of keys, `slot_count` of them, a power of two */
     uint64_t slot_count;
+    struct buffer united; /* the bits of several filters */
+    uint64_t full;        /* filters of more ids than they are sized for */
     bool strict;
     struct atomic_output dir;
     struct glint_error error;
@@ -46,7 +59,7 @@ static uint64_t *find_merge_slot(const struct merge *m, const struct filter_key 
 {
     uint64_t at = hash_filter_key(key) & (m->slot_count - 1);
     assert(m->count < m->slot_count);
-    while (m->slots[at] != 0 && filter_key_compare(&m->records[m->slots[at] - 1].key, key) != 0)
+    while (m->slots[at] != 0 && filter_key_compare(&m->keys[m->slots[at] - 1].first.key, key) != 0)
         at = (at + 1) & (m->slot_count - 1);
     return &m->slots[at];
 }
@@ -62,7 +75,7 @@ static bool grow_merge_slots(struct merge *m)
     mem_free(m->slots);
     m->slots = slots;
     m->slot_count = more;
-    for (uint64_t i = 0; i < m->count; i++) *find_merge_slot(m, &m->records[i].key) = i + 1;
+    for (uint64_t i = 0; i < m->count; i++) *find_merge_slot(m, &m->keys[i].first.key) = i + 1;
     return true;
 }
 
@@ -74,21 +87,25 @@ static int set_mismatch_error(struct merge *m, const struct filter_record *recor
                      (unsigned long long)record->offset, record->key.text, why);
 }
 
-/* Adds the filter to that of the same key. The n of both may differ, where m does not. */
-static int unite_records(struct merge *m, struct filter_record *into, struct filter_record *from)
+/* Lists the filter with that of the same key. The n of both may differ, where m does not. */
+static int add_other_filter(struct merge *m, struct merged_filter *to,
+                            const struct filter_record *record)
 {
-    struct bloom_params *params = &into->filter.params;
-    const enum bloom_result result = bloom_union(&into->filter, &from->filter);
-    if (bloom_is_static(params->layout) || result == BLOOM_ERR_STATIC)
+    struct bloom_params *params = &to->first.filter.params;
+    if (bloom_is_static(params->layout) || bloom_is_static(record->filter.params.layout))
         return error_set(&m->error, GLINT_E_FILTER_MISMATCH,
                          "build it again, from the rows of both", "%s, byte %llu: key %s: %s",
-                         from->path, (unsigned long long)from->offset, from->key.text,
+                         record->path, (unsigned long long)record->offset, record->key.text,
                          bloom_strerror(BLOOM_ERR_STATIC));
-    if (result != BLOOM_OK)
-        return set_mismatch_error(m, from,
+    if (!bloom_params_equal(params, &record->filter.params))
+        return set_mismatch_error(m, record,
                                   "its scheme, layout, seeds, type of ids, m or k are others",
                                   "build both with the same --params, or for the same n and P");
-    if (from->filter.params.n > params->n) params->n = from->filter.params.n;
+    if (!array_reserve(&m->others, &m->other_capacity, m->other_count + 1, sizeof *m->others))
+        return error_no_memory(&m->error);
+    if (record->filter.params.n > params->n) params->n = record->filter.params.n;
+    m->others[m->other_count++] = (struct other_bits){record->filter.bits, to->others};
+    to->others = m->other_count;
     return GLINT_OK;
 }
 
@@ -103,24 +120,43 @@ static int merge_record(void *arg, struct filter_record *record)
                          "%s, byte %llu: the filter of key %s is in segments, which merge does not "
                          "read",
                          record->path, (unsigned long long)record->offset, record->key.text);
-    if (m->count > 0 && m->records[0].key.number != record->key.number)
+    if (m->count > 0 && m->keys[0].first.key.number != record->key.number)
         return set_mismatch_error(m, record, "some keys are numbers, and others text",
                                   "build both with the same --key, or import both with the same "
                                   "--key-type");
     if (!grow_merge_slots(m) ||
-        !array_reserve(&m->records, &m->capacity, m->count + 1, sizeof *m->records))
+        !array_reserve(&m->keys, &m->capacity, m->count + 1, sizeof *m->keys))
         return error_no_memory(&m->error);
     uint64_t *slot = find_merge_slot(m, &record->key);
-    if (*slot != 0) return unite_records(m, &m->records[*slot - 1], record);
-    m->records[m->count++] = filter_record_take(record);
+    assert(record->mapped);
+    if (*slot != 0) return add_other_filter(m, &m->keys[*slot - 1], record);
+    m->keys[m->count++] = (struct merged_filter){.first = filter_record_take(record)};
     *slot = m->count;
     return GLINT_OK;
 }
 
-static int compare_merged_records(const void *a, const void *b)
+static int compare_merged_keys(const void *a, const void *b)
 {
-    return filter_key_compare(&((const struct filter_record *)a)->key,
-                              &((const struct filter_record *)b)->key);
+    return filter_key_compare(&((const struct merged_filter *)a)->first.key,
+                              &((const struct merged_filter *)b)->first.key);
+}
+
+/* The filter of a key: the first one, or all of them in m->united. */
+static int unite_filters(struct merge *m, const struct merged_filter *key, struct bloom_filter *out)
+{
+    *out = key->first.filter;
+    if (key->others == 0) return GLINT_OK;
+    const uint64_t bytes = bloom_bytes(out->params.m);
+    m->united.size = 0;
+    if (!buffer_append(&m->united, out->bits, bytes)) return error_no_memory(&m->error);
+    out->bits = m->united.data;
+    for (uint64_t at = key->others; at != 0; at = m->others[at - 1].next) {
+        const struct bloom_filter other = {.params = out->params,
+                                           .bits = (uint8_t *)m->others[at - 1].bits};
+        const enum bloom_result result = bloom_union(out, &other);
+        assert(result == BLOOM_OK); /* their params are equal */
+    }
+    return GLINT_OK;
 }
 
 /* More ids than it is sized for, by its bits, and by more than chance. */
@@ -130,28 +166,19 @@ static bool is_overfull(const struct bloom_filter *filter)
     return bloom_ids_estimate(&filter->params, bloom_bits_set(filter)) > 1.05 * n + 4 * sqrt(n) + 2;
 }
 
-/* Notes filters whose rate is higher than planned; with --strict the first one is an error. */
-static int check_rates(struct merge *m)
+/* Counts filters whose rate is higher than planned; with --strict the first one is an error. */
+static int check_rate(struct merge *m, const struct filter_key *key,
+                      const struct bloom_filter *filter)
 {
-    uint64_t full = 0;
-    for (uint64_t i = 0; i < m->count; i++) {
-        const struct bloom_filter *filter = &m->records[i].filter;
-        if (!is_overfull(filter)) continue;
-        full++;
-        if (m->strict)
-            return error_set(&m->error, GLINT_E_FILTER_LIMIT,
-                             "build it for more ids, or merge without --strict",
-                             "the filter of key %s is sized for %llu ids, and its rate is %.3g "
-                             "instead of %.3g",
-                             m->records[i].key.text, (unsigned long long)filter->params.n,
-                             bloom_rate_from_bits(filter), bloom_expected_rate(&filter->params));
-    }
-    if (full > 0)
-        fprintf(stderr,
-                "note: %llu of the filters have more ids than they are sized for: expect a higher "
-                "rate than planned, see glint filter info\n",
-                (unsigned long long)full);
-    return GLINT_OK;
+    if (!is_overfull(filter)) return GLINT_OK;
+    m->full++;
+    if (!m->strict) return GLINT_OK;
+    return error_set(&m->error, GLINT_E_FILTER_LIMIT,
+                     "build it for more ids, or merge without --strict",
+                     "the filter of key %s is sized for %llu ids, and its rate is %.3g instead of "
+                     "%.3g",
+                     key->text, (unsigned long long)filter->params.n, bloom_rate_from_bits(filter),
+                     bloom_expected_rate(&filter->params));
 }
 
 /* Before a filter that had no key in its file. Returns 0 or a negative errno. */
@@ -166,13 +193,13 @@ static int write_pair_head(struct merge *m, int file, const struct filter_key *k
     return failed;
 }
 
-/* The pair of key and filter: what precedes the filter is kept as it was. */
-static int write_record(struct merge *m, int file, const struct filter_record *record)
+/* The pair of key and filter: what precedes the filter in the first record is kept as it was. */
+static int write_record(struct merge *m, int file, const struct filter_record *record,
+                        const struct bloom_filter *filter)
 {
-    const struct bloom_filter *filter = &record->filter;
     uint8_t header[BLOOM_HEADER_MAX];
-    const uint64_t before =
-        (uint64_t)(filter->bits - record->bytes.data) - bloom_header_size(&filter->params);
+    const uint64_t before = (uint64_t)(record->filter.bits - record->bytes.data) -
+                            bloom_header_size(&record->filter.params);
     assert(before < record->bytes.size && record->bare == (before == 0));
     int failed = record->bare ? write_pair_head(m, file, &record->key)
                               : env_write_all(m->env, file, record->bytes.data, before);
@@ -193,7 +220,12 @@ static int write_merged_file(struct merge *m, const char *name, uint64_t count)
     const int file = atomic_output_open_file(&m->dir, m->env, name, path, &m->error);
     int code = m->error.code;
     if (file < 0) return code;
-    for (uint64_t i = 0; code == 0 && i < count; i++) code = write_record(m, file, &m->records[i]);
+    for (uint64_t i = 0; code == 0 && i < count; i++) {
+        struct bloom_filter filter;
+        code = unite_filters(m, &m->keys[i], &filter);
+        if (code == 0) code = check_rate(m, &m->keys[i].first.key, &filter);
+        if (code == 0) code = write_record(m, file, &m->keys[i].first, &filter);
+    }
     return atomic_output_sync_and_close_file(m->env, file, code, path, &m->error);
 }
 
@@ -205,14 +237,16 @@ static int read_and_merge_filters(struct merge *m, const struct cli_line *line)
     m->strict = cli_line_has(line, "strict");
     int code = atomic_output_open_dir(&m->dir, m->env, output, &m->error);
     if (code != 0) return code;
-    m->maps.writable = true;
     code = filter_each_mapped(m->env, line->arguments, line->argument_count, &m->maps, merge_record,
                               m, &m->error);
-    if (code == 0 && m->count > 0)
-        qsort(m->records, m->count, sizeof *m->records, compare_merged_records);
-    if (code == 0) code = check_rates(m);
+    if (code == 0 && m->count > 0) qsort(m->keys, m->count, sizeof *m->keys, compare_merged_keys);
     if (code == 0) code = write_merged_file(m, "part-00000", m->count);
     if (code == 0) code = write_merged_file(m, "_SUCCESS", 0);
+    if (code == 0 && m->full > 0)
+        fprintf(stderr,
+                "note: %llu of the filters have more ids than they are sized for: expect a higher "
+                "rate than planned, see glint filter info\n",
+                (unsigned long long)m->full);
     return atomic_output_commit_or_remove_dir(&m->dir, m->env, code, &m->error);
 }
 
@@ -222,9 +256,11 @@ static void merge_filters(const struct cli_line *line, struct glint_error *error
     signals_start("a hidden directory next to the output remains");
     read_and_merge_filters(&m, line);
     *error = m.error;
-    for (uint64_t i = 0; i < m.count; i++) filter_record_fini(&m.records[i]);
+    for (uint64_t i = 0; i < m.count; i++) filter_record_fini(&m.keys[i].first);
     filter_maps_close(&m.maps);
-    mem_free(m.records);
+    buffer_fini(&m.united);
+    mem_free(m.keys);
+    mem_free(m.others);
     mem_free(m.slots);
 }
 

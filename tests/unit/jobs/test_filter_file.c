@@ -159,12 +159,12 @@ Test(filter_file, filter_without_a_key_is_the_only_one)
     buffer_fini(&file);
 }
 
-/* Mapped records are those that are read, changes stay in this process, and damage is found. */
+/* Mapped records are those that are read, and damage is found. */
 Test(filter_file, mapped_files_give_the_same_records)
 {
     struct buffer file = {NULL, 0, 0};
     struct seen seen = {.count = 0}, mapped = {.count = 0};
-    struct filter_maps maps = {.writable = true};
+    struct filter_maps maps = {.items = NULL};
     const char *paths[] = {path};
     for (char key = 0; key < 5; key++) put_record(&file, &key, 1, key == 2 ? 100000 : 40);
     write_file(file.data, file.size);
@@ -173,8 +173,6 @@ Test(filter_file, mapped_files_give_the_same_records)
     cr_expect_str_eq(mapped.text, seen.text);
     cr_assert_eq(maps.count, 1);
     cr_expect_eq(maps.bytes, file.size);
-    maps.items[0].data[file.size - 1] ^= 1;
-    cr_expect_eq(walk_file(&seen), 0, "the file is as it was");
     filter_maps_close(&maps);
     write_file(file.data, file.size - 1);
     cr_expect_eq(filter_each_mapped(env_real(), paths, 1, &maps, on_record, &mapped, &error),
