@@ -474,7 +474,8 @@ void arena_fini(struct arena *a)
     assert(a->first == NULL);
 }
 
-/* From this size on a buffer grows by a quarter: doubling would waste too much memory. */
+/* From this size on a buffer grows by a quarter: doubling would waste too much memory. From 2 MiB on
+ * it has huge pages, with one fault each. */
 #define BUFFER_LARGE_BYTES (8 * MIB)
 
 bool buffer_grow(struct buffer *b, uint64_t extra)
@@ -485,6 +486,7 @@ bool buffer_grow(struct buffer *b, uint64_t extra)
     uint64_t capacity = b->capacity + more;
     if (capacity < 256) capacity = 256;
     if (capacity - b->size < extra) capacity = b->size + extra;
+    capacity = mem_round_up_to_huge_pages(capacity);
     uint8_t *data = mem_grow(b->data, b->size, capacity);
     if (data == NULL) return false;
     b->data = data;
