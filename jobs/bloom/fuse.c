@@ -65,6 +65,18 @@ uint64_t fuse_planned_bytes(enum bloom_layout layout, uint64_t n)
 
 /* ---- hashes ---- */
 
+void fuse_hash_rows(enum bloom_scheme scheme, const struct bloom_rows *rows, uint64_t *out)
+{
+#if BLOOM_LANES
+    if (bloom_level_available(BLOOM_AVX512)) {
+        fuse_hash_rows_avx512(scheme, rows, out);
+        return;
+    }
+#endif
+    for (uint32_t r = 0; r < rows->rows; r++)
+        out[r] = block_hash(scheme, rows->base + rows->start[r], rows->end[r] - rows->start[r]);
+}
+
 static inline uint64_t mix_key_with_seed(uint64_t key, uint64_t seed)
 {
     uint64_t h = key + seed;

@@ -39,6 +39,9 @@ static inline uint32_t fuse_shard_of(uint64_t hash, uint64_t shards)
 {
     return (uint32_t)((hash >> 32) * shards >> 32);
 }
+/* The hashes of all rows, whatever their filters are; BLOOM_ID_SLACK bytes follow the ids. */
+void fuse_hash_rows(enum bloom_scheme scheme, const struct bloom_rows *rows, uint64_t *out);
+void fuse_hash_rows_avx512(enum bloom_scheme scheme, const struct bloom_rows *rows, uint64_t *out);
 /* Of a shard of `ids` ids, with its head. */
 uint64_t fuse_shard_bytes(enum bloom_layout layout, uint64_t ids);
 /* About what a filter of n different ids has, in bytes, and at most if no shard has more ids than

@@ -82,17 +82,25 @@ FUSE_FN uint8_t test_eight(const struct probes *p, uint32_t first, uint32_t widt
 }
 
 /* The hashes of rows first .. first + count - 1. */
-FUSE_FN void hash_rows_avx512(const struct bloom_set *set, const struct bloom_rows *rows,
-                              uint32_t first, uint32_t count, uint64_t *out)
+FUSE_FN void hash_some_rows_avx512(enum bloom_scheme scheme, const struct bloom_rows *rows,
+                                   uint32_t first, uint32_t count, uint64_t *out)
 {
     __m256i size;
     const uint32_t *start = rows->start + first, *end = rows->end + first;
-    if (set->scheme == BLOOM_XXH64 && count == LANES && xxh64_sizes_avx512(start, end, &size)) {
+    if (scheme == BLOOM_XXH64 && count == LANES && xxh64_sizes_avx512(start, end, &size)) {
         _mm512_storeu_si512(out, xxh64_avx512(rows->base, start, _mm512_cvtepu32_epi64(size)));
         return;
     }
     for (uint32_t r = 0; r < count; r++)
-        out[r] = block_hash(set->scheme, rows->base + start[r], end[r] - start[r]);
+        out[r] = block_hash(scheme, rows->base + start[r], end[r] - start[r]);
+}
+
+__attribute__((target(AVX512))) void
+fuse_hash_rows_avx512(enum bloom_scheme scheme, const struct bloom_rows *rows, uint64_t *out)
+{
+    for (uint32_t r = 0; r < rows->rows; r += LANES)
+        hash_some_rows_avx512(scheme, rows, r, rows->rows - r < LANES ? rows->rows - r : LANES,
+                              out + r);
 }
 
 FUSE_FN void hash_group_to_probes(const struct bloom_set *set, const struct bloom_rows *rows,
@@ -101,7 +109,8 @@ FUSE_FN void hash_group_to_probes(const struct bloom_set *set, const struct bloo
 {
     uint64_t hash[BLOOM_GROUP], shard[BLOOM_GROUP];
     for (uint32_t r = 0; r < count; r += LANES)
-        hash_rows_avx512(set, rows, first + r, count - r < LANES ? count - r : LANES, hash + r);
+        hash_some_rows_avx512(set->scheme, rows, first + r, count - r < LANES ? count - r : LANES,
+                              hash + r);
     for (uint32_t r = 0; r < count; r++) {
         const uint8_t *bits = set->bits + set->table->slot[rows->filter[first + r]].offset;
         shard[r] = (uintptr_t)fuse_shard_at(bits, hash[r]);

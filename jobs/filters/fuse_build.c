@@ -42,13 +42,12 @@ static int fuse_hashes_init(struct glint_task *task, void *state)
 /* Hashes the rows, and counts those of each shard; returns how many shards have any. */
 static uint32_t hash_rows_to_shards(struct hashes_state *s, const struct bloom_rows *rows)
 {
-    const struct bloom_params *params = s->input.sizes.params;
     uint32_t lists = 0;
+    fuse_hash_rows(s->input.sizes.params[0].scheme, rows,
+                   s->hash); /* all filters have one scheme */
     for (uint32_t row = 0; row < rows->rows; row++) {
         const uint32_t key = rows->filter[row], first = s->numbers.first[key];
         const uint32_t shards = s->numbers.first[key + 1] - first;
-        s->hash[row] = block_hash(params[key].scheme, rows->base + rows->start[row],
-                                  rows->end[row] - rows->start[row]);
         s->shard[row] = first + fuse_shard_of(s->hash[row], shards);
         if (s->cursor[s->shard[row]]++ == 0) s->number[lists++] = s->shard[row];
     }

@@ -139,6 +139,29 @@ Test(fuse, hashes_are_sorted_and_unique)
 }
 
 /* Sets of several filters, ids of all lengths, every level. */
+/* Ids of all sizes, those of a vector among them. */
+Test(fuse, hashes_of_rows_are_those_of_the_schemes)
+{
+    enum { ROWS = 3001 };
+    uint64_t hashes[2][ROWS];
+    struct sample sample;
+    sample_init(&sample, ROWS, 0, 40, 1, 4);
+    for (uint32_t rows = 0; rows <= ROWS; rows = rows < 20 ? rows + 1 : rows + 2981) {
+        struct bloom_rows some = sample.rows;
+        some.rows = rows;
+        memset(hashes, 0, sizeof hashes);
+        fuse_hash_rows(BLOOM_XXH64, &some, hashes[0]);
+        fuse_hash_rows(BLOOM_WIDE, &some, hashes[1]);
+        for (uint32_t i = 0; i < ROWS; i++) {
+            const uint8_t *id = sample.data + sample.start[i];
+            const uint64_t size = sample.end[i] - sample.start[i];
+            cr_assert_eq(hashes[0][i], i < rows ? XXH64(id, size, 0) : 0, "%u of %u", i, rows);
+            cr_assert_eq(hashes[1][i], i < rows ? XXH3_128bits(id, size).low64 : 0);
+        }
+    }
+    sample_fini(&sample);
+}
+
 Test(fuse, batches_find_what_single_look_ups_find)
 {
     enum { FILTERS = 3, ROWS = 3001 };
