@@ -8,7 +8,7 @@
 enum { BASE64_GROUP = 3, BASE64_GROUP_TEXT = 4 };
 
 /* `url`: with the digits of URLs and file names (section 5). Pads the last group, and returns the
- * size of the text: 4 for each 3 bytes that have begun. */
+ * size of the text: 4 for each 3 bytes, or fewer at the end. */
 uint64_t base64_encode(bool url, const uint8_t *in, uint64_t size, uint8_t *out);
 /* Decodes the text of exactly `size` bytes, in place. Returns UINT64_MAX, or the place of a digit
  * or a padding that is wrong; bits behind the last byte must be 0. */
