@@ -327,6 +327,19 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size)
     return grown;
 }
 
+void *mem_trim(void *block, uint64_t size)
+{
+    if (is_large_allocation(block)) {
+        void *exact = mem_grow(block, size, size);
+        return exact != NULL ? exact : block;
+    }
+    assert(rounded_allocation_size(size) <= malloc_usable_size(block));
+    uint8_t *same = realloc(block, rounded_allocation_size(size));
+    if (same == NULL) return block;
+    zero_block_slack(same, size);
+    return same;
+}
+
 void mem_free(void *block)
 {
     cache_or_free_block(block, true);
@@ -474,8 +487,8 @@ void arena_fini(struct arena *a)
     assert(a->first == NULL);
 }
 
-/* From this size on a buffer grows by a quarter: doubling would waste too much memory. From 2 MiB on
- * it has huge pages, with one fault each. */
+/* From this size on a buffer grows by a quarter: doubling would waste too much memory. One that has
+ * grown to 2 MiB has huge pages, with one fault each. */
 #define BUFFER_LARGE_BYTES (8 * MIB)
 
 bool buffer_grow(struct buffer *b, uint64_t extra)
@@ -486,7 +499,7 @@ bool buffer_grow(struct buffer *b, uint64_t extra)
     uint64_t capacity = b->capacity + more;
     if (capacity < 256) capacity = 256;
     if (capacity - b->size < extra) capacity = b->size + extra;
-    capacity = mem_round_up_to_huge_pages(capacity);
+    if (b->capacity > 0) capacity = mem_round_up_to_huge_pages(capacity);
     uint8_t *data = mem_grow(b->data, b->size, capacity);
     if (data == NULL) return false;
     b->data = data;

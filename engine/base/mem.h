@@ -25,6 +25,9 @@ void *mem_grow(void *block, uint64_t old_size, uint64_t size);
 /* The size with which mem_grow uses huge pages for all of `size` bytes, from 2 MiB on. Pages that
  * are not used cost nothing. */
 uint64_t mem_round_up_to_huge_pages(uint64_t size);
+/* Gives back what is behind the first `size` bytes: of a small block in place, without a copy.
+ * Returns the block, which may be another one, and need not be aligned. */
+void *mem_trim(void *block, uint64_t size);
 /* NULL is allowed, here and below. */
 void mem_free(void *block);
 char *mem_strdup(const char *text);

@@ -609,10 +609,7 @@ static uint8_t *trim_run_memory(struct buffer *stored)
 {
     uint8_t *memory = stored->data;
     const uint64_t unused = stored->capacity - stored->size;
-    if (unused > 4 * KIB && unused > stored->size / 8) {
-        uint8_t *exact = mem_grow(memory, stored->size, stored->size);
-        if (exact != NULL) memory = exact;
-    }
+    if (unused > 4 * KIB && unused > stored->size / 8) memory = mem_trim(memory, stored->size);
     *stored = (struct buffer){NULL, 0, 0};
     return memory;
 }
