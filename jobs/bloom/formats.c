@@ -3,7 +3,6 @@
  * invalid byte. */
 #include "jobs/bloom/formats.h"
 
-#include "jobs/bloom/base64.h"
 #include "jobs/bloom/format.h"
 
 #include <math.h>
@@ -344,18 +343,17 @@ static void swap_words(uint8_t *out, const uint8_t *in, uint64_t size)
 static uint64_t put_base64(struct bloom_format_writer *w, const uint8_t *in, uint64_t size,
                            uint8_t *out)
 {
-    const bool url = format_of_number(w->format)->body == FORMAT_BASE64_OF_WORDS;
     uint64_t at = 0, used = 0;
     assert(w->carried < BASE64_GROUP);
     while (w->carried > 0 && w->carried < BASE64_GROUP && at < size)
         w->carry[w->carried++] = in[at++];
     if (w->carried == BASE64_GROUP) {
-        used = base64_encode(url, w->carry, BASE64_GROUP, out);
+        used = base64_encode(&w->base64, w->carry, BASE64_GROUP, out);
         w->carried = 0;
     }
     if (w->carried == 0) {
         const uint64_t whole = (size - at) / BASE64_GROUP * BASE64_GROUP;
-        used += base64_encode(url, in + at, whole, out + used);
+        used += base64_encode(&w->base64, in + at, whole, out + used);
         at += whole;
     }
     while (at < size) w->carry[w->carried++] = in[at++];
@@ -367,7 +365,10 @@ uint32_t bloom_format_begin(struct bloom_format_writer *w, enum bloom_format for
 {
     const struct format *f = format_of_number(format);
     uint8_t word[WORD];
-    *w = (struct bloom_format_writer){.format = format, .params = *params};
+    w->format = format;
+    w->params = *params;
+    w->carried = 0;
+    if (is_base64(f)) base64_pairs_init(&w->base64, f->body == FORMAT_BASE64_OF_WORDS);
     assert(bloom_format_fits(format, params) && params->m > 0 && params->m <= f->m_max);
     uint32_t size = f->encode(params, out);
     format_put_big_endian(word, params->m, WORD);
@@ -411,9 +412,7 @@ uint32_t bloom_format_end(struct bloom_format_writer *w, uint8_t out[BLOOM_FORMA
 {
     const struct format *f = format_of_number(w->format);
     uint32_t size = 0;
-    if (w->carried > 0)
-        size =
-            (uint32_t)base64_encode(f->body == FORMAT_BASE64_OF_WORDS, w->carry, w->carried, out);
+    if (w->carried > 0) size = (uint32_t)base64_encode(&w->base64, w->carry, w->carried, out);
     if (f->encode_trailer != NULL) size += f->encode_trailer(&w->params, out + size);
     assert(size <= BLOOM_FORMAT_HEAD_MAX);
     return size;

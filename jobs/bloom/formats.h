@@ -5,6 +5,7 @@
 #ifndef GLINT_JOBS_BLOOM_FORMATS_H
 #define GLINT_JOBS_BLOOM_FORMATS_H
 
+#include "jobs/bloom/base64.h"
 #include "jobs/bloom/bloom.h"
 
 enum bloom_format {
@@ -57,6 +58,7 @@ struct bloom_format_writer {
     struct bloom_params params;
     uint8_t carry[8]; /* bytes that wait for more: of a word, or of a group of base64 */
     uint32_t carried;
+    struct base64_pairs base64; /* only of formats in base64 */
 };
 
 /* The size limit of what bloom_format_write makes of so many bytes. */
