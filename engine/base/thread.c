@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STACK_BYTES ((size_t)8 << 20) /* only touched pages use memory */
@@ -97,4 +98,17 @@ void pipe_semaphore_close(struct pipe_semaphore *b)
 {
     close(b->ends[0]);
     close(b->ends[1]);
+}
+
+/* The deadline is on the clock of `env`, which tests may replace; the semaphore waits on the
+ * system's monotonic clock: the wall clock may be set. Converts by the time left. */
+void semaphore_wait_until(sem_t *s, struct env *env, uint64_t deadline_ns)
+{
+    struct env *system = env_real();
+    const uint64_t now = env->now_ns(env), left = deadline_ns > now ? deadline_ns - now : 0;
+    uint64_t at = system->now_ns(system) + left;
+    if (at < left) at = INT64_MAX; /* overflow */
+    const struct timespec end = {(time_t)(at / SECOND_NS), (long)(at % SECOND_NS)};
+    if (sem_clockwait(s, CLOCK_MONOTONIC, &end) != 0) return;
+    while (sem_trywait(s) == 0) continue; /* one return for all that was posted */
 }

@@ -1,10 +1,13 @@
-/* Threads: creation, scheduling hints, and a semaphore for worker threads. */
+/* Threads: creation, scheduling hints, a semaphore for worker threads, and one for a waiting
+ * thread. */
 #ifndef GLINT_BASE_THREAD_H
 #define GLINT_BASE_THREAD_H
 
+#include "engine/base/env.h"
 #include "engine/base/error.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 
 /* Starts a thread that runs `run(arg)`; the caller joins it. All signals but those of its own crash
  * are blocked: the main thread handles them. Returns 0, SYSTEM or NO_MEMORY. */
@@ -34,5 +37,10 @@ void pipe_semaphore_post(const struct pipe_semaphore *b);
 void pipe_semaphore_wait(const struct pipe_semaphore *b);
 /* No thread may be waiting. */
 void pipe_semaphore_close(struct pipe_semaphore *b);
+
+/* A thread waits for others, or for a time. sem_post wakes it: any thread, also signal handlers.
+ * Returns when it was posted since the last call, env->now_ns has reached the deadline, or a signal
+ * has arrived. UINT64_MAX: no deadline. */
+void semaphore_wait_until(sem_t *s, struct env *env, uint64_t deadline_ns);
 
 #endif

@@ -24,7 +24,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- Serves broadcasts that are too large for their BROADCAST message
  * (BROADCAST_INLINE_BYTES_MAX). An executor knows the id and size, asks which blocks to fetch from
@@ -367,10 +366,7 @@ static void broadcast_server_fini(struct cluster_transport *r)
 }
 
 /* ---- The queue of events from the loop's thread to the driver's thread, in the order they
- * happened.
- *
- * Only the loop's thread appends. A signal handler that wakes the driver may not lock a mutex: it
- * sets wake_requested, and the loop's thread signals the condition (inbox_wake_driver). */
+ * happened. Only the loop's thread appends. */
 
 struct inbox_event *inbox_event_create(enum inbox_event_kind kind, uint32_t executor)
 {
@@ -397,8 +393,8 @@ void inbox_push(struct cluster_transport *r, struct inbox_event *e)
     pthread_mutex_lock(&r->lock);
     *r->events_end = e;
     r->events_end = &e->next;
-    pthread_cond_signal(&r->arrived);
     pthread_mutex_unlock(&r->lock);
+    sem_post(&r->arrived);
 }
 
 bool inbox_push_message(struct cluster_transport *r, uint32_t executor, struct message *m,
@@ -424,15 +420,6 @@ void inbox_push_note(struct cluster_transport *r, const char *format, ...)
     vsnprintf(e->line, sizeof e->line, format, args);
     va_end(args);
     inbox_push(r, e);
-}
-
-/* Makes inbox_wait return without an event. */
-static void inbox_wake_driver(struct cluster_transport *r)
-{
-    pthread_mutex_lock(&r->lock);
-    r->woken = true;
-    pthread_cond_signal(&r->arrived);
-    pthread_mutex_unlock(&r->lock);
 }
 
 /* ---- The driver's thread */
@@ -463,18 +450,6 @@ static void dispatch_inbox_event(struct cluster_transport *r, struct driver *dri
     inbox_event_destroy(e);
 }
 
-/* The deadline is on the context's clock, which tests may replace; the condition waits on the
- * system's monotonic clock. Converts by the time left. */
-static struct timespec context_to_system_deadline(const struct cluster_transport *r,
-                                                  uint64_t deadline_ns)
-{
-    struct env *system = env_real();
-    uint64_t now = cluster_transport_now(r), left = deadline_ns > now ? deadline_ns - now : 0;
-    uint64_t at = system->now_ns(system) + left;
-    if (at < left) at = INT64_MAX; /* overflow: UINT64_MAX is no deadline */
-    return (struct timespec){(time_t)(at / SECOND_NS), (long)(at % SECOND_NS)};
-}
-
 /* Adds what was sent since the last call to the job's counters. */
 static void report_broadcast_bytes(struct cluster_transport *r, struct driver *driver)
 {
@@ -491,17 +466,15 @@ static void report_broadcast_bytes(struct cluster_transport *r, struct driver *d
 static void inbox_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
 {
     struct cluster_transport *r = arg;
-    struct timespec end = context_to_system_deadline(r, deadline_ns);
-    int waited = 0;
     pthread_mutex_lock(&r->lock);
     /* The driver has no more to send at this point: the loop writes all messages at once. */
     if (r->outgoing != NULL) uv_async_send(&r->wakeup);
-    while (r->events == NULL && !r->woken && waited == 0)
-        waited = pthread_cond_timedwait(&r->arrived, &r->lock, &end);
+    pthread_mutex_unlock(&r->lock);
+    semaphore_wait_until(&r->arrived, r->env, deadline_ns);
+    pthread_mutex_lock(&r->lock);
     struct inbox_event *e = r->events;
     r->events = NULL;
     r->events_end = &r->events;
-    r->woken = false;
     pthread_mutex_unlock(&r->lock);
     /* Without the lock: the driver runs the job's code, and may send. */
     while (e != NULL) {
@@ -680,7 +653,6 @@ static void on_driver_wakeup(uv_async_t *wakeup)
 {
     struct cluster_transport *r = wakeup->data;
     if (r->stopping) return;
-    if (atomic_exchange(&r->wake_requested, false)) inbox_wake_driver(r);
     outbox_deliver(r);
     broadcast_server_free_removed(r);
     task_result_fetch_start_pending(r);
@@ -696,13 +668,10 @@ static void *event_loop_main(void *arg)
 
 /* ---- The driver's thread */
 
-/* Also called from signal handlers, which may only set a flag and call uv_async_send: the loop's
- * thread then signals the condition. */
+/* Any thread, and signal handlers. */
 static void cluster_transport_wake(void *arg)
 {
-    struct cluster_transport *r = arg;
-    atomic_store(&r->wake_requested, true);
-    uv_async_send(&r->wakeup);
+    sem_post(&((struct cluster_transport *)arg)->arrived);
 }
 
 /* Only stores a copy. The loop sends it to the daemons with their next heartbeat. */
@@ -754,7 +723,7 @@ static void free_cluster_transport(struct cluster_transport *r)
     mem_free(r->by_id);
     mem_free(r->acquisition_states);
     mem_free(r->daemon_conns);
-    pthread_cond_destroy(&r->arrived);
+    sem_destroy(&r->arrived);
     pthread_mutex_destroy(&r->lock);
     secret_clear(&r->job_key);
     mem_free(r);
@@ -846,7 +815,6 @@ static int create_fetch_server(struct cluster_transport *r, struct glint_error *
 static void init_cluster_transport(struct cluster_transport *r, struct glint *g,
                                    const struct cluster *cluster)
 {
-    pthread_condattr_t monotonic;
     r->g = g;
     r->env = g->config.env;
     r->cluster = cluster;
@@ -854,11 +822,7 @@ static void init_cluster_transport(struct cluster_transport *r, struct glint *g,
     r->outgoing_end = &r->outgoing;
     r->executor_conns_end = &r->executor_conns;
     pthread_mutex_init(&r->lock, NULL);
-    /* The wall clock may be set: a deadline on it could pass too early, or never. */
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->arrived, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    sem_init(&r->arrived, 0, 0);
 }
 
 int cluster_transport_create(struct glint *g, const struct cluster *cluster, struct transport *out,

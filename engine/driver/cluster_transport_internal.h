@@ -25,6 +25,7 @@
 #include "engine/transfer/fetch_server.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -231,9 +232,8 @@ struct cluster_transport {
     bool stopping; /* all handles are being closed */
 
     pthread_mutex_t lock;
-    pthread_cond_t arrived;                            /* an event, or `woken` */
+    sem_t arrived;                                     /* an event, or `wake` */
     struct inbox_event *events, **events_end;          /* under lock */
-    bool woken;                                        /* under lock */
     struct outgoing_message *outgoing, **outgoing_end; /* under lock */
     uint64_t outgoing_bytes;                           /* under lock; encoded, in `outgoing` */
     struct served_broadcast *broadcasts; /* under lock; removed by the loop's thread only */
@@ -242,7 +242,7 @@ struct cluster_transport {
     struct executor_health *health;      /* under lock; [health_count] by number */
     uint64_t health_capacity;
     uint32_t health_count;
-    atomic_bool wake_requested, stop_requested; /* set by any thread, then `wakeup` is sent */
+    atomic_bool stop_requested; /* set by any thread, then `wakeup` is sent */
     atomic_uint_fast64_t
         fetched_results_bytes;            /* of results in transfer, or fetched and not yet taken */
     atomic_uint_fast64_t broadcast_bytes; /* sent, after compression */

@@ -1,28 +1,25 @@
 /* Local mode: the driver and one executor in one process. The transport is function calls instead
  * of sockets.
  *
- * The driver's thread waits in a libuv loop: the executor's slots append messages to an inbox and
- * wake the loop with uv_async_send; a timer ends each wait at its deadline. With encode_messages
- * (for tests) each message is encoded and decoded on the way, in both directions. */
+ * The executor's slots append messages to an inbox, for which the driver's thread waits. With
+ * encode_messages (for tests) each message is encoded and decoded on the way, in both directions.
+ */
 #include "engine/driver/transport.h"
 
 #include "engine/base/locked_dir.h"
+#include "engine/base/thread.h"
 #include "engine/executor/executor.h"
-#include "engine/net/net_init.h"
 
 #include <assert.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <unistd.h>
-#include <uv.h>
 
 struct local {
     struct glint *g;
     struct executor *executor;
     struct work_dir work_dir;
-    uv_loop_t loop;
-    uv_async_t arrived;
-    uv_timer_t timer;
-    bool event_loop_init;
+    sem_t arrived;        /* a message, or `wake` */
     pthread_mutex_t lock; /* guards the inbox */
     struct message_queue inbox;
 };
@@ -37,7 +34,7 @@ static void local_transport_deliver(void *arg, struct message *m)
     pthread_mutex_lock(&l->lock);
     message_queue_append(&l->inbox, m);
     pthread_mutex_unlock(&l->lock);
-    uv_async_send(&l->arrived);
+    sem_post(&l->arrived);
 }
 
 /* Returns a decoded copy and destroys `m`. On failure sets *error and returns `m` itself. */
@@ -64,35 +61,17 @@ static void local_receive_messages(struct local *l, struct driver *driver)
     }
 }
 
-static void on_message_arrived(uv_async_t *handle)
-{
-    uv_stop(handle->loop);
-}
-
-static void on_local_timer(uv_timer_t *handle)
-{
-    uv_stop(handle->loop);
-}
-
 static void local_transport_wait(void *arg, struct driver *driver, uint64_t deadline_ns)
 {
     struct local *l = arg;
-    struct env *env = l->g->config.env;
-    uint64_t now = env->now_ns(env);
-    /* Round up: waking before the deadline would spin. libuv counts from its cached time, which is
-     * old after the job's own code ran. */
-    uint64_t ms = deadline_ns > now ? (deadline_ns - now + MS_NS - 1) / MS_NS : 0;
-    uv_update_time(&l->loop);
-    uv_timer_start(&l->timer, on_local_timer, ms, 0);
-    uv_run(&l->loop, UV_RUN_DEFAULT); /* until uv_stop */
-    uv_timer_stop(&l->timer);
+    semaphore_wait_until(&l->arrived, l->g->config.env, deadline_ns);
     local_receive_messages(l, driver);
 }
 
-/* Any thread, and signal handlers: uv_async_send is async-signal-safe. */
+/* Any thread, and signal handlers. */
 static void local_transport_wake(void *arg)
 {
-    uv_async_send(&((struct local *)arg)->arrived);
+    sem_post(&((struct local *)arg)->arrived);
 }
 
 /* ---- Driver to executor */
@@ -115,25 +94,10 @@ static void local_transport_destroy(void *arg)
     }
     executor_destroy(l->executor);
     message_queue_fini(&l->inbox);
-    if (l->event_loop_init) {
-        uv_close((uv_handle_t *)&l->arrived, NULL);
-        uv_close((uv_handle_t *)&l->timer, NULL);
-        uv_run(&l->loop, UV_RUN_DEFAULT);
-        uv_loop_close(&l->loop);
-    }
+    sem_destroy(&l->arrived);
     pthread_mutex_destroy(&l->lock);
     work_dir_close(&l->work_dir);
     mem_free(l);
-}
-
-static int start_local_loop(struct local *l, struct glint_error *error)
-{
-    if (event_loop_init(&l->loop, l->g->config.env, error) != 0) return error->code;
-    int r = uv_async_init(&l->loop, &l->arrived, on_message_arrived);
-    assert(r == 0); /* event_loop_init opened its descriptors */
-    uv_timer_init(&l->loop, &l->timer);
-    l->event_loop_init = true;
-    return 0;
 }
 
 struct task_options transport_task_options(const struct context_config *c)
@@ -171,8 +135,8 @@ int local_transport_create(struct glint *g, struct transport *out)
     l->g = g;
     l->work_dir.lock = LOCKED_DIR_NONE;
     pthread_mutex_init(&l->lock, NULL);
+    sem_init(&l->arrived, 0, 0);
     int r = work_dir_open(&l->work_dir, g->config.env, g->config.work_dir, &g->error);
-    if (r == 0) r = start_local_loop(l, &g->error);
     if (r == 0) r = start_local_executor(l, &g->error);
     if (r != 0) {
         local_transport_destroy(l);
