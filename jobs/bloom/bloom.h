@@ -419,22 +419,16 @@ struct bloom_filter bloom_set_filter(const struct bloom_set *set, uint32_t f);
  */
 enum bloom_result bloom_set_union(struct bloom_set *into, const struct bloom_set *from);
 
-/* Encodes the whole set as one blob for sending. All executors of a job have the same version, so
- * this is not the file format. bloom_set_pack writes exactly bloom_set_pack_size bytes. */
-uint64_t bloom_set_pack_size(const struct bloom_set *set);
-void bloom_set_pack(const struct bloom_set *set, uint8_t *out);
-/* Creates the same blob in place, without a set: begin writes its header and zeroes the bits, the
- * caller writes the bits of each filter (bloom_bytes(m) at bloom_blob_bits), seal completes it.
- * `out` has bloom_blob_size bytes; begin checks that the params match. */
+/* A whole set as one blob for sending, made in place: begin writes its header and zeroes the bits,
+ * the caller writes those of each filter (bloom_bytes(m) at bloom_blob_bits). All executors of a
+ * job have the same version, so this is not the file format. `out` has bloom_blob_size bytes; begin
+ * checks that the params match. */
 uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count);
 enum bloom_result bloom_blob_begin(uint8_t *out, const struct bloom_params *params, uint32_t count);
 uint8_t *bloom_blob_bits(uint8_t *blob, uint32_t f);
-void bloom_blob_seal(uint8_t *blob);
-/* A read-only set that borrows the bits from `data` (any alignment) until bloom_set_fini; validates
- * the whole blob like bloom_decode. Allocates per filter, at most in proportion to the size of
- * `data`. */
-enum bloom_result bloom_set_view(struct bloom_set *set, const uint8_t *data, uint64_t size);
-/* The same without reading the bits: for blobs that this process has sealed or viewed before. */
+/* A read-only set that borrows the bits from `data` (any alignment) until bloom_set_fini. Checks
+ * the header, and reads no bits: the blob is of this job. Allocates per filter, at most in
+ * proportion to the size of `data`. */
 enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, uint64_t size);
 
 enum { BLOOM_GROUP = 16, BLOOM_RING = 4 };

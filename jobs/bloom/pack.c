@@ -1,29 +1,25 @@
 /* A whole set as one blob, the format of a broadcast: little-endian, read in place.
  *
- *     0   "glntset1"
+ *     0   "glntset3"
  *     8   u32 scheme, u32 bytes of seeds, u32 count, u32 layout and 2^8 * type of ids
- *     24  u64 checksum: XXH3-64 of all bytes after it, seeded with XXH3-64 of bytes 0..23
- *     32  count x { u64 n, u64 m, u64 k }, seeds
+ *     24  count x { u64 n, u64 m, u64 k }, seeds
  *         zeros up to a multiple of 64
  *         the area of the set: each filter's bits, zeros up to a multiple of 64 */
 #include "jobs/bloom/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum {
     AT_SCHEME = 8,
     AT_SEEDS = 12,
     AT_COUNT = 16,
     AT_LAYOUT = 20,
-    AT_CHECKSUM = 24,
-    AT_PARAMS = 32,
+    AT_PARAMS = 24,
     PARAMS_BYTES = 24
 };
 
-static const uint8_t magic[8] = "glntset2";
+static const uint8_t magic[8] = "glntset3";
 
 static uint64_t blob_header_bytes(uint32_t count, uint32_t seeds)
 {
@@ -33,11 +29,6 @@ static uint64_t blob_header_bytes(uint32_t count, uint32_t seeds)
 static uint32_t blob_seeds_bytes(const struct bloom_params *params)
 {
     return bloom_seeds_size(params);
-}
-
-static uint64_t blob_checksum(const uint8_t *blob, uint64_t size)
-{
-    return XXH3_64bits_withSeed(blob + AT_PARAMS, size - AT_PARAMS, XXH3_64bits(blob, AT_CHECKSUM));
 }
 
 static void put_u32_native(uint8_t *at, uint32_t value)
@@ -68,25 +59,6 @@ static void put_blob_params(uint8_t *out, uint32_t f, const struct bloom_params 
     put_u64_native(at, params->n);
     put_u64_native(at + 8, params->m);
     put_u64_native(at + 16, params->k);
-}
-
-uint64_t bloom_set_pack_size(const struct bloom_set *set)
-{
-    const struct bloom_filter first = bloom_set_filter(set, 0);
-    return blob_header_bytes(set->count, blob_seeds_bytes(&first.params)) + set->bytes;
-}
-
-void bloom_set_pack(const struct bloom_set *set, uint8_t *out)
-{
-    uint64_t head = bloom_set_pack_size(set) - set->bytes;
-    memset(out, 0, head);
-    for (uint32_t f = 0; f < set->count; f++) {
-        const struct bloom_filter filter = bloom_set_filter(set, f);
-        if (f == 0) put_blob_header(out, &filter.params, set->count);
-        put_blob_params(out, f, &filter.params);
-    }
-    memcpy(out + head, set->bits, set->bytes);
-    put_u64_native(out + AT_CHECKSUM, blob_checksum(out, head + set->bytes));
 }
 
 uint64_t bloom_blob_size(const struct bloom_params *params, uint32_t count)
@@ -120,45 +92,6 @@ uint8_t *bloom_blob_bits(uint8_t *blob, uint32_t f)
 {
     assert(f < get_u32_native(blob + AT_COUNT));
     return blob + blob_filter_offset(blob, f);
-}
-
-void bloom_blob_seal(uint8_t *blob)
-{
-    put_u64_native(blob + AT_CHECKSUM,
-                   blob_checksum(blob, blob_filter_offset(blob, get_u32_native(blob + AT_COUNT))));
-}
-
-static bool is_all_zero(const uint8_t *at, const uint8_t *end)
-{
-    while (at < end)
-        if (*at++ != 0) return false;
-    return true;
-}
-
-/* Checks that no bit from m on is set, up to the next filter. */
-static bool padding_is_zero(const struct bloom_set *set)
-{
-    for (uint32_t f = 0; f < set->count; f++) {
-        const struct bloom_slot *slot = &set->table->slot[f];
-        const uint8_t *bits = set->bits + slot->offset;
-        uint64_t end = f + 1 < set->count ? set->table->slot[f + 1].offset : set->bytes;
-        if (slot->m % 8 != 0 && bits[slot->m / 8] >> slot->m % 8 != 0) return false;
-        if (!is_all_zero(bits + bloom_bytes(slot->m), set->bits + end)) return false;
-    }
-    return true;
-}
-
-static enum bloom_result check_blob(const struct bloom_set *set, const uint8_t *data, uint64_t size)
-{
-    if (get_u64_native(data + AT_CHECKSUM) != blob_checksum(data, size)) return BLOOM_ERR_CHECKSUM;
-    const uint8_t *behind =
-        data + AT_PARAMS + (uint64_t)set->count * PARAMS_BYTES + get_u32_native(data + AT_SEEDS);
-    if (!is_all_zero(behind, set->bits) || !padding_is_zero(set)) return BLOOM_ERR_UNUSED;
-    for (uint32_t f = 0; bloom_is_static(set->layout) && f < set->count; f++) {
-        const struct bloom_filter filter = bloom_set_filter(set, f);
-        if (!bloom_bits_are_valid(&filter.params, filter.bits)) return BLOOM_ERR_SHARDS;
-    }
-    return BLOOM_OK;
 }
 
 static enum bloom_result read_blob_params(const uint8_t *data, uint32_t count,
@@ -206,17 +139,9 @@ enum bloom_result bloom_set_attach(struct bloom_set *set, const uint8_t *data, u
         result = bloom_set_borrow(set, params, count, (uint8_t *)(uintptr_t)data + head);
     set->read_only = true;
     free(params);
-    uint64_t expected = result == BLOOM_OK ? bloom_set_pack_size(set) : size;
+    const uint64_t expected = result == BLOOM_OK ? head + set->bytes : size;
     if (size < expected) result = BLOOM_ERR_TRUNCATED;
     if (size > expected) result = BLOOM_ERR_TRAILING;
-    if (result != BLOOM_OK) bloom_set_fini(set);
-    return result;
-}
-
-enum bloom_result bloom_set_view(struct bloom_set *set, const uint8_t *data, uint64_t size)
-{
-    enum bloom_result result = bloom_set_attach(set, data, size);
-    if (result == BLOOM_OK) result = check_blob(set, data, size);
     if (result != BLOOM_OK) bloom_set_fini(set);
     return result;
 }

@@ -607,7 +607,6 @@ static struct glint_rdd *test_by_broadcast(struct filter_loader *c, struct glint
     struct glint *g = c->g;
     struct glint_args *function = glint_args(g);
     fields_args(function, fields);
-    bloom_blob_seal(c->blob);
     glint_args_add_broadcast(function, "sizes", sizes_broadcast(g, c->sizes));
     glint_args_add_broadcast(function, "filters", glint_broadcast(g, c->blob, c->blob_size));
     c->blob = NULL;

@@ -443,6 +443,5 @@ struct glint_broadcast *filters_broadcast(struct glint_rdd *filters, struct size
         glint_free(c.blob);
         return NULL;
     }
-    bloom_blob_seal(c.blob);
     return glint_broadcast(c.g, c.blob, size);
 }

@@ -85,3 +85,18 @@ void sample_fini(struct sample *sample)
     free(sample->end);
     free(sample->filter);
 }
+
+uint8_t *blob_of(const struct bloom_set *set, uint64_t *out_size)
+{
+    struct bloom_params *params = malloc(set->count * sizeof *params);
+    cr_assert_not_null(params);
+    for (uint32_t f = 0; f < set->count; f++) params[f] = bloom_set_filter(set, f).params;
+    *out_size = bloom_blob_size(params, set->count);
+    uint8_t *blob = malloc(*out_size + 1);
+    cr_assert_not_null(blob);
+    cr_assert_eq(bloom_blob_begin(blob, params, set->count), BLOOM_OK);
+    for (uint32_t f = 0; f < set->count; f++)
+        memcpy(bloom_blob_bits(blob, f), bloom_set_filter(set, f).bits, bloom_bytes(params[f].m));
+    free(params);
+    return blob;
+}

@@ -27,4 +27,7 @@ void sample_fini(struct sample *sample);
 /* xorshift64*, state must not be 0. */
 uint64_t sample_random(uint64_t *state);
 
+/* The blob of a set, with a byte more. The caller frees it. */
+uint8_t *blob_of(const struct bloom_set *set, uint64_t *out_size);
+
 #endif

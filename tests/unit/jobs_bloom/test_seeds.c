@@ -230,12 +230,11 @@ static void check_set(const struct bloom_params *params, uint32_t count)
     }
     cr_assert_arr_eq(set.bits, expected.bits, set.bytes);
 
-    const uint64_t size = bloom_set_pack_size(&set);
-    uint8_t *blob = malloc(size), *hit = malloc(900), *all = malloc(900ull * count);
+    uint64_t size;
+    uint8_t *blob = blob_of(&set, &size), *hit = malloc(900), *all = malloc(900ull * count);
     uint64_t *indexes = calloc(900ull * BLOOM_K_MAX, sizeof *indexes);
-    cr_assert(blob != NULL && hit != NULL && all != NULL && indexes != NULL);
-    bloom_set_pack(&set, blob);
-    cr_assert_eq(bloom_set_view(&seen, blob, size), BLOOM_OK);
+    cr_assert(hit != NULL && all != NULL && indexes != NULL);
+    cr_assert_eq(bloom_set_attach(&seen, blob, size), BLOOM_OK);
     bloom_set_contains_rows(&seen, &out.rows, hit);
     bloom_set_contains_all(&seen, &out.rows, all, 900);
     bloom_hash_rows_to_indexes_wide(&seen, &out.rows, indexes);

@@ -5,7 +5,6 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 static void small_set(struct bloom_set *set, uint64_t m_last)
 {
@@ -60,22 +59,13 @@ Test(set, copy_and_union_have_the_right_bits)
 
 /* Copies the blob to an odd address, in memory of exactly its size, as it may be inside a
  * message. */
-static enum bloom_result view(struct bloom_set *set, const uint8_t *blob, uint64_t size,
-                              uint8_t **out_memory)
+static enum bloom_result attach(struct bloom_set *set, const uint8_t *blob, uint64_t size,
+                                uint8_t **out_memory)
 {
     *out_memory = malloc(size + 1);
     cr_assert_not_null(*out_memory);
     memcpy(*out_memory + 1, blob, size);
-    return bloom_set_view(set, *out_memory + 1, size);
-}
-
-static uint8_t *blob_of(const struct bloom_set *set, uint64_t *out_size)
-{
-    *out_size = bloom_set_pack_size(set);
-    uint8_t *blob = malloc(*out_size + 1);
-    cr_assert_not_null(blob);
-    bloom_set_pack(set, blob);
-    return blob;
+    return bloom_set_attach(set, *out_memory + 1, size);
 }
 
 Test(set, blob_round_trips)
@@ -84,7 +74,7 @@ Test(set, blob_round_trips)
     small_set(&set, 5000);
     uint64_t size;
     uint8_t *blob = blob_of(&set, &size), *memory;
-    cr_assert_eq(view(&seen, blob, size, &memory), BLOOM_OK);
+    cr_assert_eq(attach(&seen, blob, size, &memory), BLOOM_OK);
     cr_assert(seen.borrowed && seen.count == 3 && seen.k == 3 && seen.bytes == set.bytes);
     cr_assert_arr_eq(seen.bits, set.bits, set.bytes);
     uint8_t ids[9 + BLOOM_ID_SLACK] = "tt0000001";
@@ -110,27 +100,15 @@ Test(set, damaged_blob_is_rejected)
     uint64_t size;
     uint8_t *blob = blob_of(&set, &size), *memory;
     for (uint64_t shorter = 0; shorter < size; shorter++) {
-        cr_assert_eq(view(&seen, blob, shorter, &memory), BLOOM_ERR_TRUNCATED);
+        cr_assert_eq(attach(&seen, blob, shorter, &memory), BLOOM_ERR_TRUNCATED);
         cr_assert_null(seen.table);
         free(memory);
     }
-    for (uint64_t bit = 0; bit < size * 8; bit++) {
-        blob[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        cr_assert_neq(view(&seen, blob, size, &memory), BLOOM_OK, "bit %lu", bit);
-        blob[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        free(memory);
-    }
     blob[size] = 0;
-    cr_assert_eq(view(&seen, blob, size + 1, &memory), BLOOM_ERR_TRAILING);
+    cr_assert_eq(attach(&seen, blob, size + 1, &memory), BLOOM_ERR_TRAILING);
     free(memory);
     free(blob);
     bloom_set_fini(&set);
-}
-
-static void seal(uint8_t *blob, uint64_t size)
-{
-    uint64_t sum = XXH3_64bits_withSeed(blob + 32, size - 32, XXH3_64bits(blob, 24));
-    memcpy(blob + 24, &sum, sizeof sum);
 }
 
 Test(set, each_wrong_field_has_its_error)
@@ -139,41 +117,26 @@ Test(set, each_wrong_field_has_its_error)
     small_set(&set, 500);
     uint64_t size;
     uint8_t *blob = blob_of(&set, &size), *memory;
-    /* 3 filters: their n, m and k at 32..103, zeros to 127, bits of 100, 77 and 500 at 128, 192,
-     * 256. */
+    /* 3 filters: their n, m and k at 24..95. */
     static const struct {
         uint32_t at;
         uint8_t value;
         enum bloom_result result;
-    } corrupt[] = {{0, 'G', BLOOM_ERR_FORMAT},
-                   {8, BLOOM_SCHEMES, BLOOM_ERR_SCHEME},
-                   {12, 4, BLOOM_ERR_SEEDED},
-                   {12, 12, BLOOM_ERR_SEEDED},
-                   {13, 2, BLOOM_ERR_SEEDED},
-                   {48, 0, BLOOM_ERR_K},
-                   {49, 1, BLOOM_ERR_K},
-                   {52, 1, BLOOM_ERR_K},
-                   {16, 0, BLOOM_ERR_COUNT},
-                   {17, 0x20, BLOOM_ERR_COUNT},
-                   {18, 1, BLOOM_ERR_COUNT},
-                   {17, 0x01, BLOOM_ERR_TRUNCATED},
-                   {20, 1, BLOOM_ERR_PAIR},
-                   {20, BLOOM_LAYOUTS, BLOOM_ERR_LAYOUT},
-                   {32, 0, BLOOM_ERR_N},
-                   {43, 0x80, BLOOM_ERR_M},
-                   {42, 1, BLOOM_ERR_TRUNCATED},
-                   {104, 1, BLOOM_ERR_UNUSED},
-                   {128 + 12, 16, BLOOM_ERR_UNUSED},
-                   {128 + 63, 1, BLOOM_ERR_UNUSED},
-                   {256 + 62, 32, BLOOM_ERR_UNUSED},
-                   {256 + 63, 128, BLOOM_ERR_UNUSED}};
+    } corrupt[] = {{0, 'G', BLOOM_ERR_FORMAT},  {8, BLOOM_SCHEMES, BLOOM_ERR_SCHEME},
+                   {12, 4, BLOOM_ERR_SEEDED},   {12, 12, BLOOM_ERR_SEEDED},
+                   {13, 2, BLOOM_ERR_SEEDED},   {40, 0, BLOOM_ERR_K},
+                   {41, 1, BLOOM_ERR_K},        {44, 1, BLOOM_ERR_K},
+                   {16, 0, BLOOM_ERR_COUNT},    {17, 0x20, BLOOM_ERR_COUNT},
+                   {18, 1, BLOOM_ERR_COUNT},    {17, 0x01, BLOOM_ERR_TRUNCATED},
+                   {20, 1, BLOOM_ERR_PAIR},     {20, BLOOM_LAYOUTS, BLOOM_ERR_LAYOUT},
+                   {24, 0, BLOOM_ERR_N},        {35, 0x80, BLOOM_ERR_M},
+                   {34, 1, BLOOM_ERR_TRUNCATED}};
     cr_assert_eq(size, 320);
     for (size_t i = 0; i < sizeof corrupt / sizeof *corrupt; i++) {
         uint8_t saved = blob[corrupt[i].at];
         cr_assert_neq(saved, corrupt[i].value);
         blob[corrupt[i].at] = corrupt[i].value;
-        seal(blob, size);
-        cr_assert_eq(view(&seen, blob, size, &memory), corrupt[i].result, "corrupt value %zu", i);
+        cr_assert_eq(attach(&seen, blob, size, &memory), corrupt[i].result, "corrupt value %zu", i);
         blob[corrupt[i].at] = saved;
         free(memory);
     }
