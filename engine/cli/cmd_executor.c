@@ -171,28 +171,19 @@ static void executor_page_close(struct executor_page *page)
     mem_free(page);
 }
 
-/* Serves the page of executor `id` of the cluster, in a thread, until close; `address`,
- * `token_file` and `log` as cli_web_open, cluster and id are borrowed. NULL: *error is set. */
-static struct executor_page *executor_page_open(const struct cluster *cluster, const char *id,
+/* Serves the page of executor `self` of the cluster, in a thread, until close; `address`,
+ * `token_file` and `log` as cli_web_open, the cluster is borrowed. NULL: *error is set. */
+static struct executor_page *executor_page_open(const struct cluster *cluster,
+                                                const struct cluster_executor *self,
                                                 const char *address, const char *token_file,
                                                 bool log, struct glint_error *error)
 {
     struct executor_page *p = mem_zalloc_or_fail(sizeof *p, error);
     if (p == NULL) return NULL;
     p->cluster = *cluster;
+    p->self = *self;
     p->cluster.executors = &p->self;
-    p->cluster.executor_count = 0;
-    for (uint32_t i = 0; i < cluster->executor_count; i++)
-        if (strcmp(cluster->executors[i].id, id) == 0) {
-            p->self = cluster->executors[i];
-            p->cluster.executor_count = 1;
-        }
-    if (p->cluster.executor_count == 0) { /* the daemon reports it, too */
-        error_set(error, GLINT_E_CONFIG, "add an [[executor]] section, or correct --id",
-                  "the cluster has no executor %s", id);
-        mem_free(p);
-        return NULL;
-    }
+    p->cluster.executor_count = 1;
     const struct web_jobs jobs = {.arg = p,
                                   .list = list_no_jobs,
                                   .find = find_no_job,
@@ -240,6 +231,13 @@ struct executor_args {
 
 /* ---- --cluster FILE --id ID */
 
+static const struct cluster_executor *find_executor_section(const struct cluster *c, const char *id)
+{
+    for (uint32_t i = 0; i < c->executor_count; i++)
+        if (strcmp(c->executors[i].id, id) == 0) return &c->executors[i];
+    return NULL;
+}
+
 /* All functions below return 0, or a code with *error set. */
 static int run_executor_daemon(struct executor_args *l, struct glint_error *error)
 {
@@ -254,15 +252,19 @@ static int run_executor_daemon(struct executor_args *l, struct glint_error *erro
                          "glint executor --cluster FILE --id ID, or --join HOST:PORT",
                          "--id is missing");
     if (!cluster_file_open(&l->file, l->line, false, error)) return error->code;
+    const struct cluster_executor *self = find_executor_section(&l->file.cluster, id);
+    if (self == NULL)
+        return error_set(error, GLINT_E_CONFIG, "add an [[executor]] section, or correct --id",
+                         "the cluster has no executor %s", id);
     const struct daemon_config config = {.cluster = &l->file.cluster,
-                                         .id = id,
+                                         .self = self,
                                          .log_json = l->log_json,
                                          .launched = cli_line_flag(l->line, "launched")};
     const char *ui = cli_line_option(l->line, "ui");
     struct executor_page *page = NULL;
     log_configure(env_real(), l->log_json, id); /* for the page's address */
     if (ui != NULL)
-        page = executor_page_open(config.cluster, id, ui, cli_line_option(l->line, "ui-token"),
+        page = executor_page_open(config.cluster, self, ui, cli_line_option(l->line, "ui-token"),
                                   l->log_json, error);
     if (ui != NULL && page == NULL) return error->code;
     int code = daemon_run(&config, error);

@@ -13,8 +13,6 @@
 #include <unistd.h>
 #include <uv.h>
 
-#define ARGUMENTS_MAX 4096u
-
 /* Paths on the command line of this process, before it goes to the job's directory. */
 static const char *absolute_path(const char *path, char out[PATH_MAX])
 {
@@ -56,11 +54,10 @@ static int run_job_with_results(const struct cli_program *program, const char *c
 {
     struct stage_file file = {.id = 0};
     struct glint_error error = {.code = GLINT_OK};
-    char *argv[ARGUMENTS_MAX + 2] = {"stage"};
+    char *argv[STAGE_WORDS_MAX + 2] = {"stage"};
     int status;
     if (stage_file_read(env_real(), path, &file, &error) == 0) enter_stage_directory(&file, &error);
-    if (error.code == GLINT_OK && file.word_count > ARGUMENTS_MAX)
-        error_set(&error, GLINT_E_STAGE_FILE, NULL, "%s: too many arguments", path);
+    assert(file.word_count <= STAGE_WORDS_MAX);
     session->file = &file;
     session->results = STDIN_FILENO;
     session->words = (const char *const *)file.words;

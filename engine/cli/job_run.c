@@ -217,7 +217,6 @@ static uint32_t find_stdout_output_argument(const struct glint_job *job,
     return found;
 }
 
-/* Removes the directory. */
 /* Replaces the argument that is an output and "-" or /dev/stdout, if there is one, by a path in a
  * new directory below `parent` (NULL: $TMPDIR or /tmp). Returns 0 or a code. */
 static int stdout_output_open(struct stdout_output *o, struct env *env, const struct glint_job *job,

@@ -207,7 +207,6 @@ static void free_served_broadcast(struct served_broadcast *v)
 }
 
 /* Loop's thread: frees the removed ones of which no block is being sent. */
-/* Loop's thread. */
 static void broadcast_server_free_removed(struct cluster_transport *r)
 {
     struct served_broadcast *freed = NULL;
@@ -767,9 +766,7 @@ static int create_daemon_conns(struct cluster_transport *r, struct glint_error *
     r->no_executors_event = inbox_event_create(INBOX_NO_EXECUTORS, 0);
     if (r->no_executors_event == NULL) return error_no_memory(error);
     memset(&r->no_executors_event->why, 0, sizeof r->no_executors_event->why);
-    if (count == 0 && r->cluster->listen_host == NULL)
-        return error_set(error, GLINT_E_CONFIG, "add [[executor]] sections, or use --listen",
-                         "the cluster has no executors");
+    assert(count > 0 || r->cluster->listen_host != NULL); /* a file has executors */
     if (count == 0) return 0;
     r->daemon_conns = mem_zalloc(sizeof *r->daemon_conns * count);
     if (r->daemon_conns == NULL) return error_no_memory(error);

@@ -42,8 +42,6 @@ struct launched_daemon {
 
 /* ---- The log */
 
-/* Creates all directories of `path` up to the last slash, with mode 0700. Existing ones are kept.
- * Returns 0 or a negative errno. */
 static int rotate_launch_log(struct env *env, const char *path)
 {
     char older[PATH_MAX];
@@ -124,8 +122,6 @@ static int build_launch_command(struct arguments *w, const struct cluster *c, ui
 {
     char word[WORD_MAX];
     int r = 0;
-    if (c->launch_command == NULL || c->launch_command[0] == NULL)
-        return error_set(error, GLINT_E_CONFIG, "set launch_command", "launch_command is empty");
     for (uint32_t i = 0; c->launch_command[i] != NULL && r == 0; i++) {
         if (!expand_launch_argument(c->launch_command[i], c, executor, word, sizeof word))
             return error_set(error, GLINT_E_CONFIG, NULL,

@@ -423,7 +423,6 @@ static int prepare_shuffles_of_action(const struct action *action)
     return rdd_prepare_all_in_stage(action->rdd);
 }
 
-/* driver.c */
 static int driver_run_action(struct driver *d, const struct action *action)
 {
     struct glint *g = d->g;

@@ -16,7 +16,6 @@
 static const char magic[] = "glint stage 1\n";
 #define MAGIC_BYTES (sizeof magic - 1)
 #define HEAD_BYTES  (MAGIC_BYTES + 8)
-#define WORDS_MAX   4096u
 #define EARLIER_MAX 4096u
 
 /* ---- Writing */
@@ -142,7 +141,7 @@ static struct unpacker begin_decoded_list(struct stage_file *f, struct unpacker 
 
 static void decode_job_arguments(struct stage_file *f, struct unpacker *u)
 {
-    struct unpacker words = begin_decoded_list(f, u, WORDS_MAX, sizeof *f->words, &f->words);
+    struct unpacker words = begin_decoded_list(f, u, STAGE_WORDS_MAX, sizeof *f->words, &f->words);
     if (words.count == 0) u->failed = true;
     for (uint64_t i = 0; i < words.count && !u->failed; i++) {
         const struct glint_slice word = unpack_bytes(&words);

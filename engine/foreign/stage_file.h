@@ -16,6 +16,7 @@
 
 #define STAGE_NO_SHUFFLE      UINT64_MAX
 #define STAGE_STDIN_TASKS_MAX 1000000u
+#define STAGE_WORDS_MAX       4096u /* of the job and its arguments */
 
 /* One task: a partition of its stage, and the splits that it reads (rdd_encode_partition_splits).
  */

@@ -653,33 +653,6 @@ static void on_idle_deadline(void *arg)
 
 /* ---- Startup */
 
-static const struct cluster_executor *find_own_executor_config(const struct daemon_config *config)
-{
-    const struct cluster *c = config->cluster;
-    for (uint32_t i = 0; i < c->executor_count; i++)
-        if (strcmp(c->executors[i].id, config->id) == 0) return &c->executors[i];
-    return NULL;
-}
-
-static int check_daemon_config(const struct daemon *d, struct glint_error *error)
-{
-    const struct cluster *c = d->cluster;
-    if (d->self == NULL)
-        return error_set(error, GLINT_E_CONFIG, "add an [[executor]] section, or correct --id",
-                         "the cluster has no executor %s", d->config->id);
-    assert(c->drivers_max > 0 && d->self->slots > 0);
-    if (d->self->slots < c->drivers_max)
-        return error_set(error, GLINT_E_CONFIG, "raise slots, or lower drivers_max",
-                         "executor %s has %u slots for drivers_max = %u", d->self->id,
-                         d->self->slots, c->drivers_max);
-    if (d->self->memory_bytes / d->self->slots < SLOT_MEMORY_BYTES_MIN)
-        return error_set(error, GLINT_E_MEMORY_LIMIT, "raise memory, or lower slots",
-                         "executor %s has less than %llu MiB of memory for each of its %u slots",
-                         d->self->id, (unsigned long long)(SLOT_MEMORY_BYTES_MIN / MIB),
-                         d->self->slots);
-    return 0;
-}
-
 /* Finds the file that standard error is redirected to, if any: the driver names it in its messages
  * when an executor exits. */
 static void find_log_path(struct daemon *d)
@@ -718,14 +691,12 @@ static void open_daemon_signals(struct daemon *d)
 
 static void print_daemon_ready(const struct daemon *d)
 {
-    const char *host = d->self->host;
-    bool v6 = strchr(host, ':') != NULL;
+    char address[HOST_BYTES_MAX + 16];
+    host_format_address(address, sizeof address, d->self->host, listener_port(d->listener));
     if (d->config->log_json)
-        log_line(LOG_INFO, NULL, "executor %s ready on %s%s%s:%u", d->self->id, v6 ? "[" : "", host,
-                 v6 ? "]" : "", listener_port(d->listener));
+        log_line(LOG_INFO, NULL, "executor %s ready on %s", d->self->id, address);
     else
-        fprintf(stderr, "executor %s ready on %s%s%s:%u\n", d->self->id, v6 ? "[" : "", host,
-                v6 ? "]" : "", listener_port(d->listener));
+        fprintf(stderr, "executor %s ready on %s\n", d->self->id, address);
 }
 
 static int daemon_start(struct daemon *d, struct glint_error *error)
@@ -755,12 +726,10 @@ static int daemon_start(struct daemon *d, struct glint_error *error)
 
 int daemon_run(const struct daemon_config *config, struct glint_error *error)
 {
-    struct daemon d = {.config = config,
-                       .cluster = config->cluster,
-                       .self = find_own_executor_config(config),
-                       .env = env_real()};
-    int r = check_daemon_config(&d, error);
-    if (r == 0) r = event_loop_init(&d.loop, d.env, error);
+    struct daemon d = {
+        .config = config, .cluster = config->cluster, .self = config->self, .env = env_real()};
+    assert(d.self->slots >= d.cluster->drivers_max);
+    int r = event_loop_init(&d.loop, d.env, error);
     if (r != 0) return r;
     log_configure(d.env, config->log_json, d.self->id);
     log_limit_bytes(daemon_log_bytes_max(&d));

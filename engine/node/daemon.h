@@ -18,7 +18,7 @@
 
 struct daemon_config {
     const struct cluster *cluster;
-    const char *id; /* its [[executor]] section in the cluster file */
+    const struct cluster_executor *self; /* its [[executor]] section in the cluster file */
     bool log_json;
     /* Started by a job (--launched), not by an operator: exits if no driver connects within
      * start_ms, or dead_ns after the last one has gone, so that it does not outlive a job that was

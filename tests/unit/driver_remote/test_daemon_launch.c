@@ -185,13 +185,6 @@ Test(daemon_launch, log_that_is_a_pipe_is_rejected)
     cr_expect_not_null(strstr(error.hint, "log_dir"), "%s", error.hint);
 }
 
-Test(daemon_launch, empty_command_is_an_error)
-{
-    static const char *const command[] = {NULL};
-    cr_expect_null(launch(command));
-    cr_expect_eq(error.code, GLINT_E_CONFIG);
-}
-
 Test(daemon_launch, too_long_word_is_an_error)
 {
     static char word[2 * PATH_MAX + 1];

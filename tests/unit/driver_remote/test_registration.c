@@ -161,12 +161,6 @@ Test(registration, other_cluster_is_rejected_naming_both)
     stop();
 }
 
-Test(registration, cluster_without_executors_is_an_error)
-{
-    cr_expect_eq(fake_context_start(&context, &cluster, &error), GLINT_E_CONFIG);
-    cr_expect(error.hint[0] != '\0');
-}
-
 Test(registration, missing_secret_file_is_an_error)
 {
     struct cluster_executor one = {.id = "e1", .host = "127.0.0.1", .port = 1};
