@@ -14,7 +14,7 @@ struct base64_pairs {
 
 /* `url`: with the digits of URLs and file names (section 5). */
 void base64_pairs_init(struct base64_pairs *p, bool url);
-/* Pads the last group, and returns the size of the text: 4 for each 3 bytes that have begun. */
+/* Pads the last group. Returns the size of the text: 4 for each 3 bytes, or fewer at the end. */
 uint64_t base64_encode(const struct base64_pairs *p, const uint8_t *in, uint64_t size,
                        uint8_t *out);
 /* Decodes the text of exactly `size` bytes, in place. Returns UINT64_MAX, or the place of a digit
