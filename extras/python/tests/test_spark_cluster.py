@@ -118,6 +118,23 @@ class Cluster(ClusterCase):
             self.assertEqual(job(sc, kill), expected)
         self.assertTrue(os.path.exists(marker))
 
+    def test_accumulators_of_what_is_taken(self) -> None:
+        """With the last element the action has enough; what the task has added arrives before."""
+        for master in ("local[2]", self.configure()):
+            with SparkContext(master) as sc:
+                added = sc.accumulator(0)
+
+                def add(x: int, added: Any = added) -> str:
+                    added.add(1)
+                    return str(x) * 200_000
+
+                rdd = sc.range(0, 100, 1, 10).map(add)
+                self.assertEqual([len(text) for text in rdd.take(3)], [200_000] * 3)
+                self.assertEqual(added.value, 3)
+                rdd.first()
+                self.assertFalse(rdd.isEmpty())
+                self.assertEqual(added.value, 5)
+
     def test_what_is_shipped(self) -> None:
         """A module, a file, a broadcast, what is printed: nothing of the driver's directory."""
         module = os.path.join(self.directory, "shipped_module.py")

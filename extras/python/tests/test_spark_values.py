@@ -387,7 +387,16 @@ class Errors(WithContext):
             with self.assertRaisesRegex(TypeError, "an RDD is needed, not list"):
                 call()
 
+    def test_a_context_has_no_jvm(self) -> None:
+        for name in ("_jsc", "_jvm", "_gateway"):
+            with self.assertRaisesRegex(NotImplementedError, f"SparkContext.{name} is not part .* "
+                                        "environment"):
+                getattr(self.sc, name)
+
     def test_what_a_context_says_of_itself(self) -> None:
+        shown = self.sc._repr_html_()
+        self.assertIn(f"<code>v{self.sc.version}</code>", shown)
+        self.assertNotIn("href", shown)
         self.assertEqual((self.sc.sparkHome, self.sc.pythonExec, self.sc.environment),
                          (None, sys.executable, {}))
         self.assertEqual(self.sc.pythonVer, "%d.%d" % sys.version_info[:2])

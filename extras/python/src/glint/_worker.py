@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from pickle import load, loads
 from struct import Struct
-from typing import Any
+from typing import Any, Optional
 
 from . import _functions
 from ._functions import Function
@@ -45,6 +45,7 @@ class Output:
 
     def __init__(self, file: int) -> None:
         self._file = open(file, "wb", READ_BYTES)
+        self.last: Optional[bytes] = None  # a record that is written at the end
 
     def write(self, data: Any) -> None:
         try:
@@ -54,6 +55,8 @@ class Output:
 
     def end(self) -> None:
         """Without this the task has failed, whatever the exit status of the process is."""
+        if self.last is not None:
+            write_record(self, b"", self.last)
         self.write(HEAD.pack(SIZE_OF_END, SIZE_OF_END))
         try:
             self._file.flush()
@@ -228,11 +231,14 @@ def write_record(out: Output, key: bytes, value: bytes) -> None:
 
 
 def write_blocks(out: Output, items: Iterable[Any], size: int = 0) -> None:
-    """Blocks of `size` elements, or of about BLOCK_BYTES if it is 0."""
+    """Blocks of `size` elements, or of about BLOCK_BYTES if it is 0. The last one is written when
+    the task's notes are: with it an action may have enough, and it reads no more."""
     count, rest = size or 1, iter(items)
     while block := list(islice(rest, count)):
         value = dumps(block, 5)
-        write_record(out, b"", value)
+        if out.last is not None:
+            write_record(out, b"", out.last)
+        out.last = value
         if size == 0 and len(value) < BLOCK_BYTES:
             count *= 2
         elif size == 0 and len(value) > 10 * BLOCK_BYTES and count > 1:

@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Optional
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Optional
 
 from .._context import Context
 from .._pickling import dumps
@@ -173,6 +173,16 @@ class SparkContext:
 
     def __repr__(self) -> str:
         return f"<SparkContext master={self.master} appName={self.appName}>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook."""
+        from html import escape
+
+        rows = [("Version", f"v{self.version}"), ("Master", self.master), ("AppName", self.appName)]
+        page = self.uiWebUrl
+        link = "" if page is None else f'<p><a href="{escape(page)}">Page of the jobs</a></p>'
+        return "<div><p><b>SparkContext</b></p>%s<dl>%s</dl></div>" % (link, "".join(
+            f"<dt>{name}</dt><dd><code>{escape(str(value))}</code></dd>" for name, value in rows))
 
     def __getnewargs__(self) -> Any:
         raise PySparkRuntimeError(
@@ -487,6 +497,18 @@ class SparkContext:
 refuse_methods(SparkContext, "use textFile, parquet, binaryFiles or pickleFile; Hadoop's formats "
                "need the JVM", "sequenceFile", "newAPIHadoopFile", "newAPIHadoopRDD", "hadoopFile",
                "hadoopRDD")
+
+def _refuse_jvm(name: str) -> None:
+    def refused(_: Any) -> NoReturn:
+        raise not_here(f"SparkContext.{name}", "there is no JVM; settings of glint are "
+                       "spark.conf's glint.NAME, and stores take theirs from the environment")
+
+    setattr(SparkContext, name, property(refused))
+
+
+for _name in ("_jsc", "_jvm", "_gateway"):
+    _refuse_jvm(_name)
+
 
 def records_of(rdd: RDD) -> Records:
     assert rdd._records is not None
