@@ -8,6 +8,7 @@ import os
 import pickle
 import random
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -339,6 +340,36 @@ class Values(WithContext):
         once = by.collect()
         self.assertEqual(sorted(once), list(range(1000)))
         self.assertEqual(by.collect(), once)
+
+
+class Start(unittest.TestCase):
+    def test_cloudpickle_without_what_it_rarely_needs(self) -> None:
+        """What those modules do with it is the same."""
+        program = """
+import subprocess
+import sys
+from glint._pickling import load_cloudpickle
+print(load_cloudpickle().__name__, {"inspect", "traceback"} & set(sys.modules))
+import dataclasses, logging
+@dataclasses.dataclass
+class Point:
+    x: int = 1
+print(Point.__doc__, dataclasses.inspect.__name__)
+try:
+    1 // 0
+except ZeroDivisionError:
+    logging.basicConfig(stream=sys.stdout, format="%(message)s")
+    logging.exception("failed")
+import inspect, traceback
+print(inspect.getfile(inspect) == inspect.__file__, callable(traceback.print_exc))
+"""
+        done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True,
+                              check=False, env={**os.environ, "PYTHONPATH": ":".join(sys.path)})
+        self.assertEqual(done.stderr, "")
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[:3] + lines[-2:], [
+            "cloudpickle set()", "Point(x: int = 1) inspect", "failed",
+            "ZeroDivisionError: integer division or modulo by zero", "True True"])
 
 
 class Errors(WithContext):

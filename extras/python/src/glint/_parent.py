@@ -122,11 +122,14 @@ def load() -> None:
     import _ctypes  # noqa: F401
     import faulthandler  # noqa: F401
 
-    import cloudpickle  # noqa: F401
+    gc.disable()
     import glint._task  # noqa: F401
     import glint._worker  # noqa: F401
+    from glint._pickling import load_cloudpickle
 
+    load_cloudpickle()
     gc.freeze()
+    gc.enable()
 
 
 def load_more() -> None:

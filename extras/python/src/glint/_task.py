@@ -39,11 +39,11 @@ def end() -> None:
     cluster it is part of the output."""
     if directory is None or not accumulators or files:
         return
-    import cloudpickle
+    from ._pickling import load_cloudpickle
 
     values = {number: item._value for number, item in accumulators.items()}
     name = f"added-{job['number']:08d}-{partition():08d}-{attempt()}-{os.getpid()}"
     path = os.path.join(directory, name)
     with open(path + ".tmp", "wb") as file:
-        file.write(cloudpickle.dumps(values))
+        file.write(load_cloudpickle().dumps(values))
     os.rename(path + ".tmp", path)

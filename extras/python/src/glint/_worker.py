@@ -22,7 +22,7 @@ from typing import Any, Optional
 
 from . import _functions
 from ._functions import Function
-from ._pickling import dumps
+from ._pickling import dumps, load_cloudpickle
 from ._shuffle import load_block
 
 READ_BYTES = 1 << 18
@@ -319,9 +319,7 @@ def describe(error: BaseException) -> tuple[str, bytes]:
     if isinstance(error, SystemExit):
         text += f"a function ended its worker: sys.exit({error.code!r})\n"
     try:
-        import cloudpickle
-
-        pickled = cloudpickle.dumps(error)
+        pickled = load_cloudpickle().dumps(error)
         loads(pickled)
     except BaseException:
         pickled = b""
@@ -353,14 +351,12 @@ def print_report(errors: int, error: BaseException) -> None:
 
 def write_notes(out: Output, printed: dict[str, Any]) -> None:
     """What was added to accumulators, and the end of what was printed, for the driver."""
-    import cloudpickle
-
     from . import _task
 
     notes = []
     if _task.accumulators:
         added = {number: item._value for number, item in _task.accumulators.items()}
-        notes.append(cloudpickle.dumps(("added", added)))
+        notes.append(load_cloudpickle().dumps(("added", added)))
     for kind, file in printed.items():
         size = file.seek(0, 2)
         file.seek(max(0, size - PRINTED_BYTES))

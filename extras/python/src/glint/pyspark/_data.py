@@ -22,7 +22,7 @@ from .._context import Context, cstring, path_list
 from .._engine import LIBRARY, engine
 from .._errors import Error
 from .._functions import Composed, Function, identity
-from .._pickling import pickling
+from .._pickling import load_cloudpickle, pickling
 from .._records import Records
 from ._jobs import Jobs
 from ._shipping import PACKAGE, Shipping, exception_of, pack_files, pack_program, version
@@ -260,10 +260,8 @@ class Workers:
     def _parent(self) -> list[str]:
         """The command of the parent of workers. -S: without site, which takes time; the path of
         this process is part of each job."""
-        import cloudpickle
-
-        places = {os.path.dirname(PACKAGE): None,
-                  os.path.dirname(os.path.dirname(os.path.abspath(cloudpickle.__file__))): None}
+        found = os.path.abspath(load_cloudpickle().__file__)
+        places = {os.path.dirname(PACKAGE): None, os.path.dirname(os.path.dirname(found)): None}
         return [sys.executable, "-S", os.path.join(PACKAGE, "_parent.py"), *places]
 
     def _apply_on_cluster(self, data: Dataset, function: Function, output: str, block: int,
@@ -450,10 +448,8 @@ class Workers:
 
 
 def _pickle_job(job: dict[str, Any], function: Function) -> bytes:
-    import cloudpickle
-
     with pickling():
-        return pickle.dumps(job, 5) + bytes(cloudpickle.dumps(function, 5))
+        return pickle.dumps(job, 5) + bytes(load_cloudpickle().dumps(function, 5))
 
 
 def _write_all(file: int, text: bytes) -> None:

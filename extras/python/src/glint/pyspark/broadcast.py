@@ -7,7 +7,7 @@ import os
 from typing import Any, Generic, Optional, TypeVar
 
 from .. import _task
-from .._pickling import pickling
+from .._pickling import load_cloudpickle, pickling
 
 T = TypeVar("T")
 
@@ -35,10 +35,8 @@ class Broadcast(Generic[T]):
         self._destroyed = False
         if context is not None:
             self._value: Optional[T] = value
-            import cloudpickle
-
             with open(path + ".tmp", "wb") as file, pickling("broadcast"):
-                cloudpickle.dump(value, file, protocol=5)
+                load_cloudpickle().dump(value, file, protocol=5)
             os.rename(path + ".tmp", path)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
 import shutil
@@ -230,6 +229,8 @@ class SparkContext:
         return conf
 
     def sparkUser(self) -> str:
+        import getpass
+
         return getpass.getuser()
 
     def setLogLevel(self, logLevel: str) -> None:
