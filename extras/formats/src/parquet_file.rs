@@ -6,6 +6,7 @@ use crate::file::{Batches, File, Piece, Request};
 use crate::input::{Chunk, Input};
 use crate::parquet_encryption::encrypted_leaves;
 use crate::parquet_read::RowGroup;
+use crate::parquet_repair::repaired;
 use crate::parquet_statistics;
 use arrow_array::StructArray;
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef, TimeUnit};
@@ -46,7 +47,7 @@ pub struct ParquetFile {
 impl ParquetFile {
     pub fn open(input: Arc<Input>) -> Result<ParquetFile> {
         let footer = read_footer(&input)?;
-        let metadata = Arc::new(ParquetMetaDataReader::decode_metadata(&footer)?);
+        let metadata = Arc::new(decode_footer(&footer)?);
         let file = metadata.file_metadata();
         let schema = parquet_to_arrow_schema(file.schema_descr(), file.key_value_metadata())?;
         let fields = plain_fields(schema.fields());
@@ -249,6 +250,14 @@ fn read_footer(input: &Input) -> Result<bytes::Bytes> {
         return Ok(tail.slice(tail_size - 8 - length..tail_size - 8));
     }
     input.read(size - 8 - length as u64, length)
+}
+
+fn decode_footer(footer: &[u8]) -> Result<ParquetMetaData> {
+    let found = ParquetMetaDataReader::decode_metadata(footer);
+    match found.is_err().then(|| repaired(footer)).flatten() {
+        Some(footer) => Ok(ParquetMetaDataReader::decode_metadata(&footer)?),
+        None => Ok(found?),
+    }
 }
 
 /// Of an array with the chunk's values, about.

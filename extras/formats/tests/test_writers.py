@@ -8,6 +8,7 @@ import warnings
 
 import duckdb
 import fastparquet
+import pandas
 import polars
 
 import library
@@ -75,6 +76,7 @@ class Writers(unittest.TestCase):
         table = sample.table().select(["i64", "f64", "utf8", "binary", "local"])
         frame = table.to_pandas()
         for options in ({}, {"times": "int96"}, {"compression": "GZIP"}, {"stats": True},
+                        {"has_nulls": "infer"}, {"has_nulls": True},
                         {"compression": "ZSTD", "row_group_offsets": 300}):
             fastparquet.write(self.path, frame, **options)
             with warnings.catch_warnings():  # it leaves the file open
@@ -87,6 +89,15 @@ class Writers(unittest.TestCase):
                                  [None if v != v else v for v in expected[name]], (name, options))
             self.assertEqual([str(v) for v in mine["local"]],
                              [str(v) for v in expected["local"]], options)
+
+    def test_columns_without_nulls_and_tables_without_rows_of_fastparquet(self):
+        """Their footers are not as the specification has them."""
+        frame = pandas.DataFrame({"n": [1, 2, 3], "s": ["a", "\u00e9", ""], "f": [0.5, -1, 2],
+                                  "b": [True, False, True]})
+        for part in (frame, frame[:0]):
+            for has_nulls in (True, False, "infer", ["s"], None):
+                fastparquet.write(self.path, part, has_nulls=has_nulls)
+                self.assertEqual(read(self.path).to_pylist(), part.to_dict("records"), has_nulls)
 
 
 if __name__ == "__main__":
