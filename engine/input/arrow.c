@@ -642,7 +642,7 @@ static size_t format_arrow_date(char *text, int64_t days)
     return n + 6;
 }
 
-static int64_t arrow_units_per_second(enum arrow_unit unit)
+int64_t arrow_units_per_second(enum arrow_unit unit)
 {
     int64_t units = 1;
     for (int i = 0; i < (int)unit; i++) units *= 10;

@@ -127,6 +127,8 @@ int64_t arrow_i64(const struct arrow_field *field, const struct ArrowArray *arra
 bool arrow_is_f64(const struct arrow_field *field);
 double arrow_f64(const struct arrow_field *field, const struct ArrowArray *array, int64_t row);
 
+int64_t arrow_units_per_second(enum arrow_unit unit);
+
 #define ARROW_NUMBER_TEXT_MAX 192u
 
 /* Writes the text that arrow_append_text appends, of a value of a type from BOOL to DURATION,

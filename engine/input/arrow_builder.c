@@ -279,7 +279,11 @@ static const char *parse_arrow_time(const struct arrow_field *f, struct glint_sl
 {
     int64_t units;
     uint64_t at = 0;
-    if (!parse_time_at(text, &at, f->unit, &units) || at != text.size)
+    /* One that no day has is a number, as arrow_format_number writes it. */
+    const bool number = text_parse_i64(text.data, text.size, &units) &&
+                        (units < 0 || units >= arrow_units_per_second(f->unit) * 86400) &&
+                        (f->type == ARROW_TIME64 || (int32_t)units == units);
+    if (!number && (!parse_time_at(text, &at, f->unit, &units) || at != text.size))
         return "it is not a time, such as 12:00:00";
     assert(f->type == ARROW_TIME64 || (int32_t)units == units);
     memcpy(out, &units, size); /* as parse_arrow_integer */
