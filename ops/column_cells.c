@@ -273,7 +273,7 @@ static bool encode_number_cell(uint8_t **at, const struct cells_column *c, int64
     case NUMBER_FLOAT: {
         const double value = arrow_f64(c->field, c->array, row);
         if (c->field->type == ARROW_F64) return encode_f64_as_decimal_cell(at, value);
-        *at = cell_put_small_float(*at, value);
+        *at = cell_put_f64(*at, value + 0.0); /* its text may be that of another number */
         return true;
     }
     case NUMBER_DECIMAL: return encode_arrow_decimal_cell(at, c, row);

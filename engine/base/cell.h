@@ -10,7 +10,6 @@
 #ifndef GLINT_BASE_CELL_H
 #define GLINT_BASE_CELL_H
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -45,15 +44,6 @@ static inline uint8_t *cell_put_f64(uint8_t *out, double value)
     *out = CELL_F64;
     memcpy(out + 1, &value, sizeof value);
     return out + 1 + sizeof value;
-}
-
-/* The value of a float of 32 bits or fewer: its shortest text may be that of another number, as
- * 1073741800.0 of 2^30. Integers are exact, so that their sums are. */
-static inline uint8_t *cell_put_small_float(uint8_t *out, double value)
-{
-    if (fabs(value) < 1e15 && value == rint(value))
-        return cell_put_decimal(out, (int64_t)value * 10, 1);
-    return cell_put_f64(out, value);
 }
 
 /* The bytes of a cell that begins with this one; 0: it is no cell. */

@@ -299,24 +299,18 @@ double number_round_to_float(double value, uint32_t bits)
     return bits == 32 ? (double)(float)value : value;
 }
 
+struct number number_of_float(const struct number *text, uint32_t bits)
+{
+    struct number n = {.decimals = NUMBER_INEXACT};
+    n.f64 = number_round_to_float(number_f64(text), bits) + 0.0; /* -0.0 becomes 0.0 */
+    return n;
+}
+
 bool number_parse_float(struct glint_slice text, uint32_t bits, struct number *out)
 {
     if (!number_parse(text, out)) return false;
-    const double value = number_round_to_float(number_f64(out), bits);
-    *out = (struct number){.decimals = NUMBER_INEXACT};
-    out->f64 = value + 0.0; /* -0.0 becomes 0.0 */
+    *out = number_of_float(out, bits);
     return true;
-}
-
-struct number number_of_small_float(const struct number *text, uint32_t bits)
-{
-    uint8_t cell[CELL_NUMBER_BYTES_MAX];
-    const double value = number_round_to_float(number_f64(text), bits);
-    struct glint_slice rest = {cell, (uint64_t)(cell_put_small_float(cell, value) - cell)};
-    struct number n;
-    const bool read = number_read_cell(&rest, &n);
-    assert(read);
-    return n;
 }
 
 /* Sets *out to the units of a number with more decimals; false: they may not fit. */

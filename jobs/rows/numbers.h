@@ -57,9 +57,8 @@ double number_f64(const struct number *n);
 double number_round_to_float(double value, uint32_t bits);
 /* As number_parse, but the number is such a float. */
 bool number_parse_float(struct glint_slice text, uint32_t bits, struct number *out);
-/* Of a text of a float of 16 or 32 bits, which may be that of another number: the number that
- * cell_put_small_float writes. */
-struct number number_of_small_float(const struct number *text, uint32_t bits);
+/* The float of this size whose text is the number. */
+struct number number_of_float(const struct number *text, uint32_t bits);
 
 /* The order of doubles: NaN equals itself, and is the greatest. */
 static inline int number_compare_f64(double x, double y)

@@ -101,7 +101,7 @@ int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_
 /* ---- Accumulators (agg_merge.c) */
 
 /* The numbers of a column. */
-struct __attribute__((packed)) agg_column {
+struct __attribute__((packed, may_alias)) agg_column {
     struct exact_sum exact;  /* of the exact numbers */
     double inexact;          /* sum of the others; `scaled`: times AGG_INEXACT_SCALE; finite unless
                                 one of them is not */

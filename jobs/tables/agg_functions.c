@@ -53,7 +53,7 @@ int agg_read_row(struct agg_row_state *s, struct glint_task *task, struct glint_
             return columns_bad_value(&s->reader, task, row, s->plan.by + i, text,
                                      number_problem(text));
         else if (s->plan.small_floats[i] > 0)
-            *number = number_of_small_float(number, s->plan.small_floats[i]);
+            *number = number_of_float(number, s->plan.small_floats[i]);
     }
     e = columns_join(&s->reader, task, fields, s->plan.by, &s->group, out_group);
     return e == 0 ? 1 : e;

@@ -325,9 +325,26 @@ static void add_agg_count(const struct agg_plan *p, uint8_t *acc, uint32_t index
     memcpy(acc + COUNTS_OFFSET + index * sizeof count, &count, sizeof count);
 }
 
+/* The usual case of doubles, in place. Returns false, and changes nothing, if it is another. */
+static bool add_double_in_place(uint8_t *at, const struct number *n)
+{
+    struct agg_column *const c = (struct agg_column *)at;
+    const double sum = c->inexact + n->f64;
+    if (n->decimals != NUMBER_INEXACT || c->values == 0 || c->scaled || !isfinite(sum) ||
+        c->min.decimals != NUMBER_INEXACT || c->max.decimals != NUMBER_INEXACT)
+        return false;
+    if (n->f64 < c->min.f64) c->min.f64 = n->f64;
+    if (n->f64 > c->max.f64) c->max.f64 = n->f64;
+    c->inexact = sum;
+    c->rounded = true;
+    c->values++;
+    return true;
+}
+
 static void merge_wide_number(uint8_t *at, const struct number *n)
 {
     struct agg_column column;
+    if (add_double_in_place(at, n)) return;
     memcpy(&column, at, sizeof column);
     add_number_to_column(&column, n);
     memcpy(at, &column, sizeof column);
