@@ -68,6 +68,7 @@ int64_t line_number_at(struct env *env, const struct glint_origin *o, uint64_t o
 
 #define FRONT_BYTES (64 * KIB)
 #define ALIGN       64u
+#define LINE_COPIES 4
 #define INDEX_WORDS (BATCH_ROWS_MAX + NEWLINES_SLACK)
 
 static uint64_t align_up(uint64_t n)
@@ -171,6 +172,51 @@ static int set_line_too_long_error(struct line_reader *l, uint64_t at)
         current_piece(l)->path, file_offset(l, at), after, l->task->options->line_bytes_max);
 }
 
+/* Finds the end of the row in buffer[l->scanned, end): the LF, or NULL. */
+static const uint8_t *find_row_end(struct line_reader *l, uint64_t end)
+{
+    const uint8_t *from = l->buffer + l->scanned;
+    if (end <= l->scanned) return NULL;
+    if (l->csv != 0) return csv_find_row_end(from, l->buffer + end, &l->quotes);
+    return memchr(from, '\n', end - l->scanned);
+}
+
+/* Reads on to the end of the incomplete line, and returns its size; -1 if that fails. */
+static int64_t measure_line(struct line_reader *l)
+{
+    uint64_t size = l->fill - l->line;
+    while (!l->source.ended && !task_is_cancelled(l->task) &&
+           size <= l->task->options->line_bytes_max) {
+        const int64_t n = input_stream_read(&l->source, l->buffer, l->capacity);
+        if (n < 0) return -1;
+        l->scanned = 0;
+        const uint8_t *end = find_row_end(l, (uint64_t)n);
+        if (end != NULL) return (int64_t)(size + (uint64_t)(end - l->buffer));
+        size += (uint64_t)n;
+    }
+    return (int64_t)size;
+}
+
+/* A line is in the buffer, which grows, and copied by what the task does with it: lines longer than
+ * those of the default limit must fit into the slot's memory LINE_COPIES times. */
+static int check_line_memory(struct line_reader *l)
+{
+    const uint64_t size = l->fill - l->line, memory = l->task->options->memory_bytes;
+    if (size <= LINE_BYTES_MAX_DEFAULT || size <= memory / LINE_COPIES) return 0;
+    const struct split_piece *piece = current_piece(l);
+    const uint64_t offset = file_offset(l, l->line);
+    const int64_t whole = measure_line(l);
+    if (whole < 0) return l->task->error.code;
+    char hint[sizeof l->task->error.hint];
+    text_format(hint, sizeof hint,
+                "raise --memory, or use fewer slots, so that each has %" PRId64 " MiB or more",
+                (whole * LINE_COPIES + (int64_t)MIB - 1) / (int64_t)MIB);
+    return error_set(&l->task->error, GLINT_E_MEMORY_LIMIT, hint,
+                     "%s, byte %" PRIu64 ": a line of %" PRId64
+                     " bytes begins here, too many for the %" PRIu64 " MiB of a slot",
+                     piece->path, offset, whole, memory / MIB);
+}
+
 /* Moves the incomplete line so that the next block is read to buffer[to], which is aligned; grows
  * the buffer if needed. */
 static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
@@ -204,6 +250,7 @@ static int read_block_into_buffer(struct line_reader *l)
     const uint64_t partial_line_bytes = l->fill - l->line;
     if (partial_line_bytes > l->task->options->line_bytes_max + 1)
         return set_line_too_long_error(l, l->line); /* + 1: a CR */
+    if (check_line_memory(l) != 0) return l->task->error.code;
     uint64_t want = READ_BLOCK_BYTES;
     const uint64_t left = l->source.at < l->end ? l->end - l->source.at : want;
     if (left < want - READ_TAIL_BYTES) want = left + READ_TAIL_BYTES;
@@ -240,15 +287,6 @@ static int finish_split_piece(struct line_reader *l)
     input_stream_close(&l->source);
     l->piece++;
     return 0;
-}
-
-/* Finds the end of the row in buffer[l->scanned, end): the LF, or NULL. */
-static const uint8_t *find_row_end(struct line_reader *l, uint64_t end)
-{
-    const uint8_t *from = l->buffer + l->scanned;
-    if (end <= l->scanned) return NULL;
-    if (l->csv != 0) return csv_find_row_end(from, l->buffer + end, &l->quotes);
-    return memchr(from, '\n', end - l->scanned);
 }
 
 /* Skips to the piece's first line: to the first LF at or after the byte before the piece, or to the
