@@ -38,6 +38,7 @@ struct decode {
     uint8_t *out;
     uint64_t out_size;
     const char *problem; /* static */
+    uint64_t needs;      /* bytes, with DECODE_NO_MEMORY; 0: not known */
 };
 
 struct decompress_codec {
@@ -367,18 +368,22 @@ static void lz4_close(void *state)
 struct xz_state {
     lzma_stream stream;
     lzma_allocator allocator;
+    uint64_t refused; /* bytes of the last allocation that failed */
 };
 
 static void *xz_alloc(void *arg, size_t count, size_t size)
 {
-    (void)arg;
-    return size > 0 && count > SIZE_MAX / size ? NULL : mem_alloc(count * size);
+    struct xz_state *s = arg;
+    if (size > 0 && count > SIZE_MAX / size) return NULL;
+    void *block = mem_alloc(count * size);
+    if (block == NULL) s->refused = count * size;
+    return block;
 }
 
 static bool xz_open(void *state)
 {
     struct xz_state *s = state;
-    s->allocator = (lzma_allocator){.alloc = xz_alloc, .free = free_codec_block};
+    s->allocator = (lzma_allocator){.alloc = xz_alloc, .free = free_codec_block, .opaque = s};
     s->stream = (lzma_stream)LZMA_STREAM_INIT;
     s->stream.allocator = &s->allocator;
     return true;
@@ -407,7 +412,7 @@ static enum decode_result xz_decode(void *state, struct decode *d)
     case LZMA_OK:
     case LZMA_BUF_ERROR: return DECODE_MORE; /* no progress */
     case LZMA_STREAM_END: return DECODE_FRAME_END;
-    case LZMA_MEM_ERROR: return DECODE_NO_MEMORY;
+    case LZMA_MEM_ERROR: d->needs = s->refused; return DECODE_NO_MEMORY;
     case LZMA_MEMLIMIT_ERROR: return DECODE_TOO_LARGE;
     case LZMA_FORMAT_ERROR: d->problem = "not an xz header"; return DECODE_NO_FRAME;
     case LZMA_OPTIONS_ERROR: d->problem = "unknown filters or options"; break;
@@ -434,6 +439,7 @@ struct zstd_state {
     uint8_t head[ZSTD_FRAMEHEADERSIZE_MAX]; /* of the frame, as far as it was read */
     size_t head_size;
     uint64_t content; /* bytes of the frame so far */
+    uint64_t refused; /* bytes of the last allocation that failed */
 };
 
 /* Frames begin with 0x28, skippable ones with 0x50 to 0x5f. Libraries may also decode formats of
@@ -446,14 +452,16 @@ static bool byte_begins_zstd_frame(uint8_t byte)
 
 static void *zstd_alloc(void *arg, size_t size)
 {
-    (void)arg;
-    return mem_alloc(size);
+    struct zstd_state *s = arg;
+    void *block = mem_alloc(size);
+    if (block == NULL) s->refused = size;
+    return block;
 }
 
 static bool zstd_open(void *state)
 {
     struct zstd_state *s = state;
-    s->context = ZSTD_createDCtx_advanced((ZSTD_customMem){zstd_alloc, free_codec_block, NULL});
+    s->context = ZSTD_createDCtx_advanced((ZSTD_customMem){zstd_alloc, free_codec_block, s});
     if (s->context == NULL) return false;
     const size_t r = ZSTD_DCtx_setParameter(s->context, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
     assert(!ZSTD_isError(r)); /* the parameter is valid */
@@ -504,6 +512,7 @@ static enum decode_result zstd_decode(void *state, struct decode *d)
     s->head_size += keep;
     s->content += out.pos;
     advance_decode(d, d->in_size - in.pos, out.pos);
+    d->needs = s->refused;
     if (ZSTD_isError(result)) return translate_zstd_error(d, result);
     return result > 0 ? DECODE_MORE : end_zstd_frame(s, d);
 }
@@ -642,6 +651,21 @@ static int set_corrupt_input_error(const struct decompressor *z, struct glint_er
                      decompressor_offset(z), reason);
 }
 
+/* Windows are not part of --memory. */
+static int set_window_memory_error(const struct decompressor *z, uint64_t needs,
+                                   struct glint_error *error)
+{
+    char hint[sizeof error->hint];
+    text_format(hint, sizeof hint,
+                "decompress it first (%s), or let the process have %" PRIu64
+                " MiB for each slot besides --memory",
+                z->codec->unpack, (needs + MIB - 1) / MIB);
+    return error_set(error, GLINT_E_NO_MEMORY, hint,
+                     "%s: to decompress the %s data at byte %" PRIu64 " takes %" PRIu64
+                     " bytes of memory",
+                     z->source->path, z->codec->name, z->frame_at, needs);
+}
+
 static int set_window_too_large_error(const struct decompressor *z, struct glint_error *error)
 {
     char hint[sizeof error->hint];
@@ -679,15 +703,17 @@ static int set_trailing_bytes_error(const struct decompressor *z, uint64_t at,
 }
 
 static int set_decode_error(const struct decompressor *z, enum decode_result result,
-                            const char *problem, struct glint_error *error)
+                            const struct decode *d, struct glint_error *error)
 {
     assert(result > DECODE_FRAME_END);
-    if (result == DECODE_NO_MEMORY) return error_no_memory(error);
+    if (result == DECODE_NO_MEMORY)
+        return d->needs > 0 ? set_window_memory_error(z, d->needs, error) : error_no_memory(error);
     if (result == DECODE_TOO_LARGE) return set_window_too_large_error(z, error);
     if (result == DECODE_OLD_FORMAT) return set_old_format_error(z, error);
     if (result == DECODE_NO_FRAME && z->frames > 1)
         return set_trailing_bytes_error(z, z->frame_at, error);
-    return set_corrupt_input_error(z, error, problem != NULL ? problem : "cannot be decompressed");
+    return set_corrupt_input_error(z, error,
+                                   d->problem != NULL ? d->problem : "cannot be decompressed");
 }
 
 /* Reads the next bytes into the empty `in`. Returns 0 or a code. */
@@ -748,7 +774,8 @@ static int next_compressed_frame(struct decompressor *z, struct glint_error *err
     z->frame_at = decompressor_offset(z);
     const enum decode_result result =
         z->codec->begin != NULL ? z->codec->begin(z->codec_state) : DECODE_MORE;
-    if (result != DECODE_MORE) return set_decode_error(z, result, NULL, error);
+    if (result != DECODE_MORE)
+        return set_decode_error(z, result, &(struct decode){.needs = 0}, error);
     z->state = IN_FRAME;
     return 0;
 }
@@ -765,7 +792,7 @@ static int64_t decode_available_input(struct decompressor *z, void *out, uint64_
     const bool progress = d.in_size < z->left || d.out_size < size;
     z->next = d.in;
     z->left = d.in_size;
-    if (result > DECODE_FRAME_END) return set_decode_error(z, result, d.problem, error);
+    if (result > DECODE_FRAME_END) return set_decode_error(z, result, &d, error);
     if (result == DECODE_FRAME_END)
         z->state = BETWEEN_FRAMES;
     else if (!progress)
