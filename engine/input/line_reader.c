@@ -197,12 +197,9 @@ static int64_t measure_line(struct line_reader *l)
     return (int64_t)size;
 }
 
-/* A line is in the buffer, which grows, and copied by what the task does with it: lines longer than
- * those of the default limit must fit into the slot's memory LINE_COPIES times. */
-static int check_line_memory(struct line_reader *l)
+static int set_line_memory_error(struct line_reader *l)
 {
-    const uint64_t size = l->fill - l->line, memory = l->task->options->memory_bytes;
-    if (size <= LINE_BYTES_MAX_DEFAULT || size <= memory / LINE_COPIES) return 0;
+    const uint64_t memory = l->task->options->memory_bytes;
     const struct split_piece *piece = current_piece(l);
     const uint64_t offset = file_offset(l, l->line);
     const int64_t whole = measure_line(l);
@@ -217,6 +214,15 @@ static int check_line_memory(struct line_reader *l)
                      piece->path, offset, whole, memory / MIB);
 }
 
+/* A line is in the buffer, which grows, and copied by what the task does with it: lines longer than
+ * those of the default limit must fit into the slot's memory LINE_COPIES times. */
+static int check_line_memory(struct line_reader *l)
+{
+    const uint64_t size = l->fill - l->line, memory = l->task->options->memory_bytes;
+    if (size <= LINE_BYTES_MAX_DEFAULT || size <= memory / LINE_COPIES) return 0;
+    return set_line_memory_error(l);
+}
+
 /* Moves the incomplete line so that the next block is read to buffer[to], which is aligned; grows
  * the buffer if needed. */
 static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
@@ -228,6 +234,8 @@ static int make_buffer_room(struct line_reader *l, uint64_t to, uint64_t want)
         uint64_t capacity = 2 * l->capacity;
         if (capacity < to + want) capacity = to + want;
         target = mem_alloc(capacity);
+        if (target == NULL && partial_line_bytes > l->task->options->memory_bytes / LINE_COPIES)
+            return set_line_memory_error(l);
         if (target == NULL) return error_no_memory(&l->task->error);
         l->capacity = capacity;
     }
