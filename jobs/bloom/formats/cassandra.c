@@ -50,10 +50,16 @@ static void cassandra_indexes(const struct bloom_params *params, const uint8_t *
 }
 
 /* BloomCalculations.computeBloomSpec, FilterFactory.createFilter. No size is for p below the last
- * rate: then k is too large for every filter. */
+ * rate: then k is too large for every filter. From the first rate on k is 2 and the bits per id are
+ * best_k[2] (5.0.9): the two are taken for each other. */
 static void cassandra_size(double n, double p, double *out_m, double *out_k)
 {
     uint32_t buckets = BUCKETS_MIN, k = best_k[BUCKETS_MIN];
+    if (p >= rates[BUCKETS_MIN][1]) {
+        *out_m = n * best_k[BUCKETS_MIN] + EXCESS;
+        *out_k = BUCKETS_MIN;
+        return;
+    }
     if (p < rates[BUCKETS_MAX][best_k[BUCKETS_MAX]]) {
         *out_k = BLOOM_K_MAX + 1;
         return;

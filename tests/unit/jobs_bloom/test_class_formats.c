@@ -172,6 +172,29 @@ Test(class_formats, sizes_equal_those_of_the_classes)
     }
 }
 
+/* At the edges of their rules, as the classes printed them. */
+Test(class_formats, sizes_at_the_edges_equal_those_of_the_classes)
+{
+    static const struct {
+        enum bloom_format format;
+        uint64_t n;
+        double p;
+        uint64_t m;
+        uint32_t k;
+    } cases[] = {
+        {BLOOM_FORMAT_CASSANDRA, 1, 0.99, 64, 2},
+        {BLOOM_FORMAT_CASSANDRA, 1000, 0.5, 1024, 2},
+        {BLOOM_FORMAT_CASSANDRA, 1000, 0.393, 1024, 2},
+        {BLOOM_FORMAT_CASSANDRA, 1000, 0.392, 3072, 1},
+        {BLOOM_FORMAT_CASSANDRA, 123457, 0.6, 123520, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct bloom_params params = format_params(cases[i].format, cases[i].n, cases[i].p);
+        cr_assert_eq(params.m, cases[i].m, "case %zu: m %lu", i, params.m);
+        cr_assert_eq(params.k, cases[i].k, "case %zu: k %u", i, params.k);
+    }
+}
+
 /* Where a class has no filter for n and p, or one that contains everything. */
 Test(class_formats, sizes_without_a_filter_are_errors)
 {
