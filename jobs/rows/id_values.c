@@ -142,7 +142,8 @@ const char *id_value_parse(uint32_t type, uint32_t width, struct glint_slice tex
     case BLOOM_ID_DECIMAL: wrong = parse_decimal_id(type, text, &value); break;
     case BLOOM_ID_U64: wrong = parse_u64(text, &bits); break;
     case BLOOM_ID_F64:
-        if (!glint_parse_f64(text, &real)) return "it is not a number";
+        if (!glint_parse_f64(text, &real) && !text_parse_f64_word(text.data, text.size, &real))
+            return "it is not a number";
         memcpy(&bits, &real, sizeof bits);
         break;
     default:
