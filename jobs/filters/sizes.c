@@ -217,6 +217,12 @@ void sizes_describe_limit(const struct bloom_sizing *sizing, uint64_t n, enum bl
         *out_hint = "split the universe, or give its ids several keys";
         return;
     }
+    if (bits <= 1) { /* classes that round down */
+        snprintf(out, capacity, "a filter of scheme %s has no bits for so few ids and such a P",
+                 bloom_scheme_name(sizing->scheme));
+        *out_hint = "lower P";
+        return;
+    }
     const bool blocks = sizing->layout != BLOOM_CLASSIC;
     snprintf(out, capacity, "it needs %.0f bits, scheme %s has at most %llu", bits,
              bloom_scheme_name(sizing->scheme),
