@@ -373,6 +373,12 @@ void text_make_printable(char *text)
     assert(text_is_printable(text));
 }
 
+void text_format_hex(char *out, const uint8_t *bytes, size_t size)
+{
+    out[0] = '\0';
+    for (size_t i = 0; i < size; i++) snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+}
+
 size_t text_format_time(char *out, int64_t wall_ns)
 {
     int64_t ms = wall_ns / 1000000 - (wall_ns % 1000000 < 0);

@@ -28,6 +28,8 @@ size_t text_format_f16(char *out, double value);
 /* The digits of text_format_f64 formatted as in Java (Double.toString): 0.5, 1.0E-5, 1.0E7,
  * Infinity, NaN. */
 size_t text_format_f64_java(char *out, double value);
+/* Two digits for each byte, and a NUL. */
+void text_format_hex(char *out, const uint8_t *bytes, size_t size);
 /* Returns 0..15; -1: not a hexadecimal digit. */
 static inline int text_hex_digit(uint8_t c)
 {

@@ -159,10 +159,18 @@ static void print_operators(FILE *out, const json_t *stage)
         fprintf(out, "    and %lld more\n", (long long)left_out);
 }
 
-/* The longest run time divided by the median. */
-static double run_time_skew(const double ms[RUN_MS_QUANTILES])
+static bool stage_run_ms(const struct job_stage *s, double out[TASK_QUANTILES])
 {
-    return ms[RUN_MS_MEDIAN] > 0 ? ms[RUN_MS_MAX] / ms[RUN_MS_MEDIAN] : 0;
+    uint64_t us[TASK_QUANTILES];
+    const bool known = job_stage_quantiles(s, METRIC_RUN_US, us);
+    for (int i = 0; known && i < TASK_QUANTILES; i++) out[i] = (double)us[i] / 1000;
+    return known;
+}
+
+/* The longest run time divided by the median. */
+static double run_time_skew(const double ms[TASK_QUANTILES])
+{
+    return ms[TASK_MEDIAN] > 0 ? ms[TASK_MAX] / ms[TASK_MEDIAN] : 0;
 }
 
 static void print_stage_history(FILE *out, const struct job_stage *s)
@@ -174,7 +182,7 @@ static void print_stage_history(FILE *out, const struct job_stage *s)
                 {s->lost, "failed: executor lost"},
                 {s->killed, "killed"},
                 {s->speculative, "speculative"}};
-    double ms[RUN_MS_QUANTILES];
+    double ms[TASK_QUANTILES];
     fprintf(out, "stage %u: ", s->number);
     print_format_with_fields(out, s->start, "{name}");
     print_number_list(out, ", after", json_object_get(s->start, "parents"));
@@ -192,12 +200,12 @@ static void print_stage_history(FILE *out, const struct job_stage *s)
         fputs("; not finished", out);
     print_event_error(out, "; ", s->end);
     fputc('\n', out);
-    if (job_stage_run_ms(s, ms))
+    if (stage_run_ms(s, ms))
         fprintf(out,
                 "  task seconds: %.3f least, %.3f 25%%, %.3f median, %.3f 75%%, %.3f most; skew "
                 "%.1f\n",
-                ms[RUN_MS_MIN] / 1000, ms[RUN_MS_P25] / 1000, ms[RUN_MS_MEDIAN] / 1000,
-                ms[RUN_MS_P75] / 1000, ms[RUN_MS_MAX] / 1000, run_time_skew(ms));
+                ms[TASK_MIN] / 1000, ms[TASK_P25] / 1000, ms[TASK_MEDIAN] / 1000,
+                ms[TASK_P75] / 1000, ms[TASK_MAX] / 1000, run_time_skew(ms));
     print_stage_counters_of_history(out, s);
 }
 
@@ -329,10 +337,10 @@ static void put_history_executor(struct json *out, uint32_t number, const struct
 
 static void put_history_stage(struct json *out, const struct job_stage *s)
 {
-    static const char *const names[RUN_MS_QUANTILES] = {
-        [RUN_MS_MIN] = "min_ms", [RUN_MS_P25] = "p25_ms", [RUN_MS_MEDIAN] = "median_ms",
-        [RUN_MS_P75] = "p75_ms", [RUN_MS_P95] = "p95_ms", [RUN_MS_MAX] = "max_ms"};
-    double ms[RUN_MS_QUANTILES];
+    static const char *const names[TASK_QUANTILES] = {
+        [TASK_MIN] = "min_ms", [TASK_P25] = "p25_ms", [TASK_MEDIAN] = "median_ms",
+        [TASK_P75] = "p75_ms", [TASK_P95] = "p95_ms", [TASK_MAX] = "max_ms"};
+    double ms[TASK_QUANTILES];
     json_begin(out, NULL, '{');
     if (s->start == NULL) json_u64(out, "stage", s->number);
     put_all_event_fields(out, s->start);
@@ -346,8 +354,8 @@ static void put_history_stage(struct json *out, const struct job_stage *s)
         json_f64(out, "ended_ms", s->end_ms);
     else
         json_cstring(out, "ended_ms", NULL);
-    if (job_stage_run_ms(s, ms)) {
-        for (int i = 0; i < RUN_MS_QUANTILES; i++) json_f64(out, names[i], ms[i]);
+    if (stage_run_ms(s, ms)) {
+        for (int i = 0; i < TASK_QUANTILES; i++) json_f64(out, names[i], ms[i]);
         json_f64(out, "skew", run_time_skew(ms));
     }
     counters_put(out, &s->counters);

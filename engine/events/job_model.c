@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const metric_names[TASK_METRICS] = {
+static const char *const metric_names[METRIC_RUN_US] = {
     [METRIC_ROWS_READ] = "rows read",
     [METRIC_BYTES_READ] = "bytes read",
     [METRIC_ROWS_WRITTEN] = "rows written",
@@ -30,7 +30,6 @@ static void free_job_stage(struct job_stage *s)
 {
     json_decref(s->start);
     json_decref(s->end);
-    buffer_fini(&s->run_ms);
     buffer_fini(&s->done_tasks);
     for (int i = 0; i < TASK_METRICS; i++) buffer_fini(&s->metrics[i]);
     counters_fini(&s->counters);
@@ -156,7 +155,7 @@ int job_stage_add_counter(struct job_stage *s, const char *name, int64_t value,
     assert(s->done > 0);
     if (value == 0) return 0;
     int r = counters_add(&s->counters, name, value, &why);
-    for (int k = 0; k < TASK_METRICS && r == 0; k++)
+    for (int k = 0; k < METRIC_RUN_US && r == 0; k++)
         if (strcmp(name, metric_names[k]) == 0 &&
             !add_to_task_metric(&s->metrics[k], s->done - 1, (uint64_t)value))
             r = GLINT_E_NO_MEMORY;
@@ -167,10 +166,9 @@ int job_stage_add_counter(struct job_stage *s, const char *name, int64_t value,
 
 static bool add_done_attempt(struct job_stage *s, const struct event_attempt *a)
 {
-    const double ms = a->run_ms > 0 ? a->run_ms : 0;
-    s->done++;
-    return buffer_append(&s->run_ms, &ms, sizeof ms) &&
-           buffer_append(&s->done_tasks, &a->task, sizeof a->task);
+    const uint64_t us = a->run_ms > 0 ? (uint64_t)llround(a->run_ms * 1000) : 0, task = a->task;
+    return add_to_task_metric(&s->metrics[METRIC_RUN_US], s->done++, us) &&
+           buffer_append(&s->done_tasks, &task, sizeof task);
 }
 
 static bool add_failed_attempt(struct job_model *m, const struct event_attempt *a, json_t *why)
@@ -357,23 +355,26 @@ uint64_t job_model_slots(const struct job_model *m)
     return slots;
 }
 
-static int compare_tasks(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
+}
+
+static uint64_t *sort_numbers(const struct buffer *b, uint64_t *out_count)
+{
+    *out_count = b->size / sizeof(uint64_t);
+    if (*out_count > 0) qsort(b->data, *out_count, sizeof(uint64_t), compare_numbers);
+    return (uint64_t *)b->data;
 }
 
 /* Only after a retry can a task be done twice: its output was lost. */
 uint64_t job_stage_done_tasks(const struct job_stage *s)
 {
-    const uint64_t attempts = s->done_tasks.size / sizeof(uint32_t);
-    uint32_t *sorted = s->retries > 0 && attempts > 0 ? mem_alloc(s->done_tasks.size) : NULL;
-    uint64_t tasks = 0;
-    if (sorted == NULL) return attempts;
-    memcpy(sorted, s->done_tasks.data, s->done_tasks.size);
-    qsort(sorted, attempts, sizeof *sorted, compare_tasks);
+    uint64_t attempts, tasks = 0;
+    if (s->retries == 0) return s->done;
+    const uint64_t *sorted = sort_numbers(&s->done_tasks, &attempts);
     for (uint64_t i = 0; i < attempts; i++) tasks += i == 0 || sorted[i] != sorted[i - 1];
-    mem_free(sorted);
     return tasks;
 }
 
@@ -386,24 +387,19 @@ uint64_t job_model_running_count(const struct job_model *m, uint32_t stage)
     return count;
 }
 
-static int compare_milliseconds(const void *a, const void *b)
+bool job_stage_quantiles(const struct job_stage *s, enum task_metric metric,
+                         uint64_t out[TASK_QUANTILES])
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-bool job_stage_run_ms(const struct job_stage *s, double out_ms[RUN_MS_QUANTILES])
-{
-    static const double quantiles[RUN_MS_QUANTILES] = {0, 0.25, 0.5, 0.75, 0.95, 1};
-    double *ms = (double *)s->run_ms.data;
-    const size_t count = s->run_ms.size / sizeof *ms;
-    if (count == 0) return false;
-    qsort(ms, count, sizeof *ms, compare_milliseconds);
-    for (size_t i = 0; i < RUN_MS_QUANTILES; i++) {
-        const size_t rank = (size_t)ceil(quantiles[i] * (double)count);
-        out_ms[i] = ms[rank > 0 ? rank - 1 : 0];
+    static const double quantiles[TASK_QUANTILES] = {0, 0.25, 0.5, 0.75, 0.95, 1};
+    uint64_t count;
+    const uint64_t *sorted = sort_numbers(&s->metrics[metric], &count);
+    assert(count <= s->done);
+    for (size_t i = 0; count > 0 && i < TASK_QUANTILES; i++) {
+        const uint64_t rank = (uint64_t)ceil(quantiles[i] * (double)s->done);
+        const uint64_t at = rank > 0 ? rank - 1 : 0, zeros = s->done - count;
+        out[i] = at < zeros ? 0 : sorted[at - zeros];
     }
-    return true;
+    return count > 0;
 }
 
 /* After the size limit events are missing, so counting them would give too little. */

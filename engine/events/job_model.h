@@ -17,7 +17,7 @@
 #define LOG_STAGES_MAX     65536u
 #define LIVE_STAGES_MAX    (PLAN_NODES_MAX * 16u)
 
-/* The counters of a task whose distribution over the tasks of a stage is shown. */
+/* The numbers of a task whose distribution over the tasks of a stage is shown. */
 enum task_metric {
     METRIC_ROWS_READ,
     METRIC_BYTES_READ,
@@ -27,6 +27,7 @@ enum task_metric {
     METRIC_MAP_OUTPUT_BYTES,
     METRIC_SPILL_BYTES,
     METRIC_FETCH_WAIT_US,
+    METRIC_RUN_US, /* no counter */
     TASK_METRICS
 };
 
@@ -35,11 +36,10 @@ struct job_stage {
     json_t *start, *end;     /* its events; NULL: none */
     double start_ms, end_ms; /* -1: none */
     uint64_t done, failed, killed, lost, speculative, retries;
-    struct buffer run_ms;     /* a double for each done attempt */
-    struct buffer done_tasks; /* a uint32_t each: its task, which may be done again */
-    struct buffer
-        metrics[TASK_METRICS]; /* a uint64_t each; those at the end may be missing, as 0 */
-    struct counters counters;  /* sums of the done attempts */
+    /* Of the done attempts, in any order, a uint64_t each. */
+    struct buffer done_tasks;            /* a task may be done again */
+    struct buffer metrics[TASK_METRICS]; /* those at the end may be missing, as 0 */
+    struct counters counters;            /* sums */
 };
 
 struct job_executor {
@@ -101,17 +101,11 @@ uint64_t job_stage_done_tasks(const struct job_stage *s); /* each once, however 
 uint64_t job_model_running_count(const struct job_model *m, uint32_t stage); /* attempts */
 bool job_executor_is_lost(const struct job_executor *e);
 
-enum {
-    RUN_MS_MIN,
-    RUN_MS_P25,
-    RUN_MS_MEDIAN,
-    RUN_MS_P75,
-    RUN_MS_P95,
-    RUN_MS_MAX,
-    RUN_MS_QUANTILES
-};
-/* Quantiles of the run times, by nearest rank. False: no attempt is done. Sorts s->run_ms. */
-bool job_stage_run_ms(const struct job_stage *s, double out_ms[RUN_MS_QUANTILES]);
+enum { TASK_MIN, TASK_P25, TASK_MEDIAN, TASK_P75, TASK_P95, TASK_MAX, TASK_QUANTILES };
+/* Quantiles over the done attempts, by nearest rank; those without the metric have 0 of it. False:
+ * none has it. Sorts its numbers. */
+bool job_stage_quantiles(const struct job_stage *s, enum task_metric metric,
+                         uint64_t out[TASK_QUANTILES]);
 
 /* A text field of an event; "" if it is null or missing. */
 const char *job_event_text(const json_t *event, const char *name);

@@ -13,9 +13,7 @@
 #include <signal.h>
 #include <string.h>
 
-static void on_tcp_connected(uv_connect_t *connect, int status);
 static void conn_dial_fini(struct conn *c);
-static void on_heartbeat_timer(uv_timer_t *timer);
 
 /* ---- Close */
 

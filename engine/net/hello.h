@@ -72,7 +72,5 @@ bool build_has_id(const char *build);
 
 /* Hashes all of an open file. Returns 0 or a negative errno. Any thread; blocks on disk. */
 int sha256_of_file(struct env *env, int file, uint8_t out[SHA256_BYTES]);
-/* Writes the hash as 64 lower-case hex digits. */
-void sha256_text(const uint8_t hash[SHA256_BYTES], char out[SHA256_TEXT_MAX]);
 
 #endif

@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,8 +140,8 @@ static int write_secret_file(struct env *env, const char *path, const char *word
     char text[LINE_BYTES_MAX];
     size_t size = strlen(word);
     memcpy(text, word, size);
-    for (unsigned i = 0; i < SECRET_BYTES; i++, size += 2)
-        snprintf(text + size, 3, "%02x", secret->bytes[i]);
+    text_format_hex(text + size, secret->bytes, SECRET_BYTES);
+    size += HEX_BYTES;
     text[size++] = '\n';
     const int r = write_new_file(env, path, text, size, error);
     explicit_bzero(text, sizeof text);

@@ -121,9 +121,7 @@ static bool derive_tls_key(const struct secret *secret, enum secret_kind kind, s
     if (!secret_derive_key(secret, labels[kind], out->bytes, sizeof out->bytes) ||
         !secret_derive_key(secret, info, mark, sizeof mark))
         return false;
-    for (size_t i = 0; i < sizeof mark; i++)
-        used +=
-            snprintf(out->identity + used, sizeof out->identity - (size_t)used, "%02x", mark[i]);
+    text_format_hex(out->identity + used, mark, sizeof mark);
     return true;
 }
 

@@ -49,7 +49,7 @@ static void program_file_path(const char *directory, const struct program_info *
                               char out[PATH_MAX])
 {
     char name[SHA256_TEXT_MAX];
-    sha256_text(program->sha256, name);
+    text_format_hex(name, program->sha256, SHA256_BYTES);
     text_format(out, PATH_MAX, "%s/%s", directory, name);
 }
 
@@ -330,7 +330,7 @@ static void on_program_verified(struct program_fetch *p)
     struct glint_error why = {.code = GLINT_OK};
     char text[SHA256_TEXT_MAX];
     bool fetched = p->file.temporary;
-    sha256_text(p->program.sha256, text);
+    text_format_hex(text, p->program.sha256, SHA256_BYTES);
     if (fetched && program_cache_publish(p->net->env, &p->program, &p->file, &why) != 0) {
         finish_program_fetch(p, &why);
         return;

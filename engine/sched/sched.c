@@ -199,9 +199,8 @@ static void update_node_and_counts(struct sched *s, uint32_t node, struct sched_
 static void sched_executor_set_usable(struct sched *s, uint32_t executor, bool usable)
 {
     struct sched_node n = s->nodes[s->executors[executor].node];
-    assert(usable || (n.usable > 0 && s->usable_executors > 0));
+    assert(usable || n.usable > 0);
     n.usable += usable ? 1 : UINT32_MAX; /* + 1 or - 1 */
-    s->usable_executors += usable ? 1 : UINT32_MAX;
     uint32_t slots = s->executors[executor].slots;
     s->slots = usable ? s->slots + slots : s->slots - slots;
     update_node_and_counts(s, s->executors[executor].node, n);
@@ -621,11 +620,6 @@ uint32_t sched_busy_slots_on(const struct sched *s, uint32_t executor)
 {
     assert(executor < s->executor_count);
     return s->executors[executor].busy;
-}
-
-uint32_t sched_usable_executor_count(const struct sched *s)
-{
-    return s->usable_executors;
 }
 
 bool sched_task_is_waiting(const struct sched *s, uint32_t stage, uint32_t task)

@@ -170,8 +170,6 @@ uint32_t sched_busy_slots_on(const struct sched *s, uint32_t executor);
  * no more, or the executor is lost. */
 bool sched_each_attempt_on(const struct sched *s, uint32_t executor, uint32_t *at,
                            struct task_attempt *out);
-/* Executors that are neither lost nor draining; suspect and excluded ones are included. */
-uint32_t sched_usable_executor_count(const struct sched *s);
 /* The executor and the attempt that made the task's output. False: the task is not done. */
 bool sched_output_location(const struct sched *s, uint32_t stage, uint32_t task,
                            uint32_t *out_executor, uint32_t *out_attempt);

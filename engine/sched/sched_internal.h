@@ -243,9 +243,9 @@ struct sched {
     struct hbitmap draining_with_queue;  /* of these, the draining ones */
     uint32_t bucket_limit;               /* most slots or prefetch of any executor so far */
     uint32_t nodes_good, nodes_bad;      /* nodes with usable executors; bad: excluded */
-    uint32_t running, losses, usable_executors; /* running: occupied slots of all executors */
-    uint64_t slots;                             /* of the usable executors */
-    uint64_t now_ns;                            /* the time of the last call that had one */
+    uint32_t running, losses;            /* running: occupied slots of all executors */
+    uint64_t slots;                      /* of the usable executors */
+    uint64_t now_ns;                     /* the time of the last call that had one */
     enum sched_status status;
     const struct sched_task *failed; /* the first task that failed; NULL: none */
     bool speculate, stopped;

@@ -301,56 +301,31 @@ unsigned web_api_error(struct json *out, unsigned status, const char *text)
 
 /* ---- Stages: counts of their attempts, and distributions over their tasks */
 
-static int compare_counts(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Minimum, median and maximum, by nearest rank as in glint history. */
-static uint64_t quantile_index(int which, uint64_t count)
-{
-    assert(which >= 0 && which < 3 && count > 0);
-    return which == 0 ? 0 : which == 1 ? (count + 1) / 2 - 1 : count - 1;
-}
-
-static void put_run_time_quantiles(struct json *out, const char *name, const struct job_stage *s)
-{
-    double ms[RUN_MS_QUANTILES];
-    for (int i = 0; i < RUN_MS_QUANTILES; i++) ms[i] = -1;
-    job_stage_run_ms(s, ms);
-    json_begin(out, name, '[');
-    put_milliseconds(out, NULL, ms[RUN_MS_MIN]);
-    put_milliseconds(out, NULL, ms[RUN_MS_MEDIAN]);
-    put_milliseconds(out, NULL, ms[RUN_MS_MAX]);
-    json_end(out, ']');
-}
-
 /* Microseconds are written as milliseconds. */
 static void put_task_metric_value(struct json *out, const char *name, enum task_metric metric,
                                   uint64_t value)
 {
-    if (metric == METRIC_FETCH_WAIT_US)
+    if (metric == METRIC_FETCH_WAIT_US || metric == METRIC_RUN_US)
         put_milliseconds(out, name, (double)value / 1000);
     else
         json_u64(out, name, value);
 }
 
-/* Tasks without the counter have 0 of it; the stage has none if all tasks have none. */
+/* Minimum, median and maximum. Nothing if no task has the metric; of run times, nulls. */
 static void put_stage_metric(struct json *out, const char *name, const struct job_stage *s,
                              enum task_metric metric)
 {
-    const struct buffer *b = &s->metrics[metric];
-    uint64_t *sorted = b->size > 0 ? mem_zalloc(s->done * sizeof *sorted) : NULL;
-    if (sorted == NULL) return;
-    assert(b->size <= s->done * sizeof *sorted);
-    memcpy(sorted, b->data, b->size);
-    qsort(sorted, s->done, sizeof *sorted, compare_counts);
+    static const int shown[] = {TASK_MIN, TASK_MEDIAN, TASK_MAX};
+    uint64_t values[TASK_QUANTILES];
+    const bool known = job_stage_quantiles(s, metric, values);
+    if (!known && metric != METRIC_RUN_US) return;
     json_begin(out, name, '[');
     for (int i = 0; i < 3; i++)
-        put_task_metric_value(out, NULL, metric, sorted[quantile_index(i, s->done)]);
+        if (known)
+            put_task_metric_value(out, NULL, metric, values[shown[i]]);
+        else
+            json_cstring(out, NULL, NULL);
     json_end(out, ']');
-    mem_free(sorted);
 }
 
 static void put_metric_distributions(struct json *out, const struct job_stage *s)
@@ -359,7 +334,7 @@ static void put_metric_distributions(struct json *out, const struct job_stage *s
     json_begin(out, "quantiles", '[');
     for (int i = 0; i < 3; i++) json_f64(out, NULL, i / 2.0);
     json_end(out, ']');
-    put_run_time_quantiles(out, "executorRunTime", s);
+    put_stage_metric(out, "executorRunTime", s, METRIC_RUN_US);
     json_begin(out, "inputMetrics", '{');
     put_stage_metric(out, "bytesRead", s, METRIC_BYTES_READ);
     put_stage_metric(out, "recordsRead", s, METRIC_ROWS_READ);

@@ -479,7 +479,7 @@ static int set_token_and_url(struct web_http *h, struct glint_error *error)
     }
     if (c->env->random(c->env, bytes, sizeof bytes) != 0)
         return error_set(error, GLINT_E_SYSTEM, NULL, "cannot get random numbers");
-    for (size_t i = 0; i < sizeof bytes; i++) text_format(a->token + 2 * i, 3, "%02x", bytes[i]);
+    text_format_hex(a->token, bytes, sizeof bytes);
     text_format(h->url, sizeof h->url, "%s://%s:%u/?token=%s", scheme, a->address, a->port,
                 a->token);
     return 0;

@@ -11,12 +11,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_stage(const struct job_stage *s)
 {
-    double before = 0, ms[RUN_MS_QUANTILES];
-    if (s->done != s->run_ms.size / sizeof(double)) abort();
-    if (job_stage_run_ms(s, ms) != (s->done > 0)) abort();
-    for (size_t i = 0; s->done > 0 && i < RUN_MS_QUANTILES; i++) {
-        if (!(ms[i] >= before)) abort();
-        before = ms[i];
+    uint64_t before = 0, us[TASK_QUANTILES];
+    if (s->done != s->metrics[METRIC_RUN_US].size / sizeof(uint64_t)) abort();
+    if (job_stage_quantiles(s, METRIC_RUN_US, us) != (s->done > 0)) abort();
+    for (size_t i = 0; s->done > 0 && i < TASK_QUANTILES; i++) {
+        if (us[i] < before) abort();
+        before = us[i];
     }
 }
 

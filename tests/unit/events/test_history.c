@@ -74,17 +74,17 @@ Test(history, stages_are_summarized_from_the_log)
 {
     struct job_model m;
     struct glint_error error = {.code = GLINT_OK};
-    double ms[RUN_MS_QUANTILES];
+    uint64_t us[TASK_QUANTILES];
     write_log();
     cr_assert_eq(job_model_read(&m, env_real(), path, &error), 0, "%s", error.cause);
     cr_assert_eq(m.stage_count, 20);
     const struct job_stage *s = &m.stages[3];
     cr_expect(s->done == TASKS - 1 && s->failed == 11 && s->killed == 1);
-    cr_assert(job_stage_run_ms(s, ms));
-    cr_expect_float_eq(ms[RUN_MS_MIN], 0, 1e-3);
-    cr_expect_float_eq(ms[RUN_MS_MEDIAN], 49, 1e-3); /* without task 50 */
-    cr_expect_float_eq(ms[RUN_MS_MAX], 100, 1e-3);
-    cr_expect_not(job_stage_run_ms(&m.stages[4], ms));
+    cr_assert(job_stage_quantiles(s, METRIC_RUN_US, us));
+    cr_expect_eq(us[TASK_MIN], 0);
+    cr_expect_eq(us[TASK_MEDIAN], 49000); /* without task 50 */
+    cr_expect_eq(us[TASK_MAX], 100000);
+    cr_expect_not(job_stage_quantiles(&m.stages[4], METRIC_RUN_US, us));
     cr_expect(m.end != NULL && !m.truncated_line && !m.size_limited);
     job_model_fini(&m);
 }

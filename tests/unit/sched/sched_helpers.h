@@ -3,7 +3,7 @@
 #define TESTS_UNIT_DRIVER_SCHED_HELP_H
 
 #include "engine/limits.h"
-#include "engine/sched/sched.h"
+#include "engine/sched/sched_internal.h"
 
 #include <criterion/criterion.h>
 #include <stddef.h>
@@ -16,6 +16,14 @@ static inline struct sched *cluster_of(uint32_t executors, uint32_t slots)
     cr_assert_not_null(s);
     for (uint32_t i = 0; i < executors; i++) cr_assert(sched_add_executor(s, i, slots, 0));
     return s;
+}
+
+/* Executors that are neither lost nor draining. */
+static inline uint32_t usable_executors(const struct sched *s)
+{
+    uint32_t count = 0;
+    for (uint64_t i = 0; i < s->node_capacity; i++) count += s->nodes[i].usable;
+    return count;
 }
 
 /* A stage that reads the one before it; the first reads none. */

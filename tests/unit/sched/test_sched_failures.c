@@ -76,7 +76,7 @@ Test(sched_executor_loss, executor_joining_midway_gets_tasks)
         expect_next(s, e, 0, 2 * e - 1, 0);
         expect_next(s, e, 0, 2 * e, 0);
     }
-    cr_expect_eq(sched_usable_executor_count(s), 20);
+    cr_expect_eq(usable_executors(s), 20);
     sched_destroy(s);
 }
 
@@ -87,7 +87,7 @@ Test(sched_executor_loss, new_executor_replaces_the_last_lost_one)
     add_chained(s, 1, 1);
     finish(s);
     sched_on_executor_lost(s, 0, false, true);
-    cr_expect_eq(sched_usable_executor_count(s), 0);
+    cr_expect_eq(usable_executors(s), 0);
     cr_expect(sched_stage_is_done(s, 1), "the driver has the results of the last stage");
     sched_destroy(s);
 
@@ -111,7 +111,7 @@ Test(sched_drain, draining_executor_finishes_without_new_tasks)
     cr_expect_eq(first.executor, 0);
     sched_on_executor_draining(s, 0);
     sched_on_executor_draining(s, 0); /* a second call is ignored */
-    cr_expect_eq(sched_usable_executor_count(s), 1);
+    cr_expect_eq(usable_executors(s), 1);
     expect_next(s, 1, 0, 1, 0);
     expect_next(s, 1, 0, 2, 0);
     expect_nothing(s);
@@ -131,7 +131,7 @@ Test(sched_suspect, suspect_executor_gets_no_tasks_until_alive)
     expect_next(s, 1, 0, 1, 0);
     expect_next(s, 1, 0, 2, 0);
     expect_nothing(s);
-    cr_expect_eq(sched_usable_executor_count(s), 2);
+    cr_expect_eq(usable_executors(s), 2);
     sched_on_executor_suspect(s, 0, false);
     expect_next(s, 0, 0, 3, 0);
     sched_destroy(s);
@@ -148,7 +148,7 @@ Test(sched_drain, drain_counts_as_neither_loss_nor_failure)
     }
     cr_expect_eq(sched_lost_executor_count(s), 0);
     cr_expect_eq(sched_status(s), SCHED_RUNNING);
-    cr_expect_eq(sched_usable_executor_count(s), 1);
+    cr_expect_eq(usable_executors(s), 1);
     finish(s);
     cr_expect(sched_stage_is_done(s, 0));
     sched_destroy(s);

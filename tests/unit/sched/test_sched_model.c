@@ -139,7 +139,7 @@ static void compare(struct model_run *g)
                      model_node_is_excluded(m, m->executors[e].node));
         alive += !m->executors[e].lost && !m->executors[e].draining;
     }
-    cr_assert_eq(sched_usable_executor_count(g->s), alive);
+    cr_assert_eq(usable_executors(g->s), alive);
     cr_assert_eq(sched_busy_slots(g->s), running);
     /* Which of several failures ends the job depends on their order. */
     if (m->status != SCHED_RUNNING) return;
@@ -367,7 +367,7 @@ static void end(struct model_run *g)
     struct model *m = g->m;
     uint32_t last = m->stage_count - 1;
     while (m->status == SCHED_RUNNING && !model_complete(m, last)) {
-        if (sched_usable_executor_count(g->s) == 0) join(g);
+        if (usable_executors(g->s) == 0) join(g);
         while (start(g)) continue;
         cr_assert(m->attempt_count > 0, "no task runs and none can start, seed %llu",
                   (unsigned long long)g->seed);

@@ -304,7 +304,7 @@ Test(sched_node_exclusion, repeatedly_failing_node_is_excluded)
         cr_expect_eq(run.executor, 1);
         cr_assert(done(s, run));
     }
-    cr_expect_eq(sched_usable_executor_count(s), 2);
+    cr_expect_eq(usable_executors(s), 2);
     sched_destroy(s);
 }
 
