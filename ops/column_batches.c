@@ -193,7 +193,7 @@ static int build_column(struct column_batches_state *s, struct batch_column *c, 
 {
     const struct arrow_field *from;
     const struct ArrowArray *array = column_reader_column(&s->reader, c->column, &from);
-    const struct partition_column *constant = column_reader_constant(&s->reader, c->column);
+    const struct partition_column *constant = column_reader_partition_column(&s->reader, c->column);
     struct arrow_builder *b = &c->builder;
     bool no_memory = !arrow_builder_init(b, &s->field.children[i]);
     c->built = true;
@@ -230,7 +230,7 @@ static int gather_columns(struct column_batches_state *s, struct ArrowArray *bui
         struct batch_column *c = &s->columns[i];
         const struct arrow_field *field;
         const struct ArrowArray *array = column_reader_column(&s->reader, c->column, &field);
-        if (array != NULL && column_reader_constant(&s->reader, c->column) == NULL &&
+        if (array != NULL && column_reader_partition_column(&s->reader, c->column) == NULL &&
             is_same_type(field, &s->field.children[i])) {
             s->children[i] = (struct ArrowArray *)array;
             continue;

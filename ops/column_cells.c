@@ -156,7 +156,7 @@ static enum number_kind kind_of_column(const struct cells_column *c)
 {
     if (c->constant != NULL && !c->constant->null) return NUMBER_TEXT;
     if (c->array == NULL || c->constant != NULL) return NUMBER_NULL;
-    if (arrow_is_i64(c->field)) return NUMBER_I64;
+    if (arrow_fits_i64(c->field)) return NUMBER_I64;
     if (c->field->dictionary != NULL) return NUMBER_TEXT;
     switch (c->field->type) {
     case ARROW_U64: return NUMBER_U64;
@@ -176,7 +176,7 @@ static void begin_cells_array(struct column_cells_state *s)
     for (uint32_t i = 0; i < s->key_count + s->number_count; i++) {
         struct cells_column *c = &s->columns[i];
         c->array = column_reader_column(&s->reader, c->column, &c->field);
-        c->constant = column_reader_constant(&s->reader, c->column);
+        c->constant = column_reader_partition_column(&s->reader, c->column);
         c->kind = kind_of_column(c);
         const bool wide =
             c->kind == NUMBER_U64 || (c->kind == NUMBER_I64 && c->field->type == ARROW_I64);
@@ -290,11 +290,11 @@ static bool append_value_text(const struct cells_column *c, int64_t row, struct 
     const uint64_t before = out->size;
     if (c->constant != NULL && !c->constant->null)
         return buffer_append(out, c->constant->value.data, c->constant->value.size) &&
-               row_text_escape_end(out, before);
+               row_text_escape_appended(out, before);
     if (c->array == NULL || c->constant != NULL || arrow_is_null(c->field, c->array, row))
         return buffer_append(out, &null, 1);
     if (!arrow_append_text(c->field, c->array, row, out)) return false;
-    if (arrow_is_bytes(c->field)) return row_text_escape_end(out, before);
+    if (arrow_is_bytes(c->field)) return row_text_escape_appended(out, before);
     out->size = before + arrow_cut_zero_sign(c->field, out->data + before, out->size - before);
     return true;
 }

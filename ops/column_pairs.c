@@ -248,7 +248,8 @@ static int set_arrays_of_pair(struct column_pairs_state *s)
         if (c->column == GLINT_NO_COLUMN) continue;
         column_texts_begin(&c->texts, &s->reader, c->column);
         if (c->texts.array == NULL || c->type == GLINT_TEXT ||
-            (c->type == GLINT_I64 ? arrow_is_i64(c->texts.field) : arrow_is_f64(c->texts.field)))
+            (c->type == GLINT_I64 ? arrow_fits_i64(c->texts.field)
+                                  : arrow_is_float(c->texts.field)))
             continue;
         return error_set(&s->task->error, GLINT_E_INPUT_CHANGED,
                          "run the job again when no process writes to its input",

@@ -126,7 +126,7 @@ static bool may_need_escapes(const struct value_source *v)
 
 static void find_value_source(struct row_writer *w, uint32_t column, struct value_source *v)
 {
-    const struct partition_column *constant = column_reader_constant(&w->reader, column);
+    const struct partition_column *constant = column_reader_partition_column(&w->reader, column);
     *v = (struct value_source){.kind = VALUE_EMPTY, .column = column};
     v->field = column_reader_piece(&w->reader)->layout->columns[column].field;
     v->array = column_reader_column(&w->reader, column, &v->type);
@@ -137,7 +137,8 @@ static void find_value_source(struct row_writer *w, uint32_t column, struct valu
         return;
     }
     if (v->array == NULL || v->type->type == ARROW_NULL) return;
-    v->key = column_reader_piece(&w->reader)->layout->columns[column].key && arrow_is_f64(v->type);
+    v->key =
+        column_reader_piece(&w->reader)->layout->columns[column].key && arrow_is_float(v->type);
     const bool plain = v->type->dictionary == NULL && v->type->common == ARROW_COMMON_NONE;
     v->kind = plain && v->type->type <= ARROW_DURATION ? VALUE_NUMBER : VALUE_ANY;
     if (plain && (v->type->type == ARROW_UTF8 || v->type->type == ARROW_BINARY) &&
@@ -217,7 +218,7 @@ static int append_text(struct row_writer *w, const struct value_source *v, int64
     const struct glint_slice text = {w->bytes.data + from, w->bytes.size - from};
     if (row_text_is_plain(text)) return 0;
     w->escapes = true;
-    if (w->typed != NULL || row_text_escape_end(&w->bytes, from)) return 0;
+    if (w->typed != NULL || row_text_escape_appended(&w->bytes, from)) return 0;
     return error_no_memory(&w->task->error);
 }
 

@@ -26,7 +26,7 @@ int column_split_open(struct column_reader *r, struct glint_task *task, struct g
 void column_texts_begin(struct column_texts *c, const struct column_reader *reader, uint32_t column)
 {
     c->array = column_reader_column(reader, column, &c->field);
-    c->constant = column_reader_constant(reader, column);
+    c->constant = column_reader_partition_column(reader, column);
     if (c->constant != NULL && c->constant->null) c->constant = NULL;
     c->dictionary = NULL;
 }

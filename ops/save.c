@@ -92,7 +92,7 @@ static int begin_part_upload(struct save *s, const struct op_open *o, const char
         return error_set(&task->error, GLINT_E_MEMORY_LIMIT, "raise --memory",
                          "%u outputs in a store need at least %" PRIu64 " MiB in each slot",
                          o->output_count, 2 * o->output_count * S3_PART_BYTES_MIN / MIB);
-    if (!remote_output_part(s->dir, part, url, sizeof url))
+    if (!remote_format_part_url(s->dir, part, url, sizeof url))
         return error_set(&task->error, GLINT_E_OUTPUT_CREATE, "use a shorter path",
                          "the output path is too long: %s", s->dir);
     const int cancelled = task->cancel_file != NULL ? task->cancel_file(task) : 0;

@@ -430,7 +430,7 @@ struct glint_rdd *glint_with_header(struct glint_rdd *lines)
 static int unite_columns(struct glint *g, struct input_list *list)
 {
     list->columns.count = 0;
-    int r = input_list_unite_columns(g->config.env, list, g->config.line_bytes_max, &g->error);
+    int r = input_list_merge_csv_headers(g->config.env, list, g->config.line_bytes_max, &g->error);
     if (r == 0 && list->records && list->columns.differ)
         r = error_set(&g->error, GLINT_E_USAGE,
                       "add --column, or bring them into one form first: glint submit select --csv "

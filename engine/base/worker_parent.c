@@ -90,7 +90,7 @@ static bool append_texts(struct buffer *b, char *const *texts)
     return ok && buffer_append(b, "", 1);
 }
 
-static void destroy_parent(struct worker_parent *p)
+static void destroy_worker_parent(struct worker_parent *p)
 {
     /* The kernel kills its workers; here, too, since they may have started others. */
     for (uint32_t i = 0; i < p->count; i++) {
@@ -104,21 +104,21 @@ static void destroy_parent(struct worker_parent *p)
     mem_free(p);
 }
 
-static void remove_parent(struct worker_parents *w, struct worker_parent *p)
+static void remove_worker_parent(struct worker_parents *w, struct worker_parent *p)
 {
     struct worker_parent **at = &w->first;
     while (*at != p) at = &(*at)->next;
     *at = p->next;
-    destroy_parent(p);
+    destroy_worker_parent(p);
 }
 
 void worker_parents_fini(struct worker_parents *w)
 {
-    while (w->first != NULL) remove_parent(w, w->first);
+    while (w->first != NULL) remove_worker_parent(w, w->first);
     pthread_mutex_destroy(&w->lock);
 }
 
-static int spawn_parent(struct worker_parent *p, const struct worker_start *start)
+static int spawn_worker_parent(struct worker_parent *p, const struct worker_start *start)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return -errno;
@@ -136,8 +136,8 @@ static int spawn_parent(struct worker_parent *p, const struct worker_start *star
 }
 
 /* Returns the parent of the command, which it starts unless it runs. */
-static int find_or_start_parent(struct worker_parents *w, const struct worker_start *start,
-                                struct worker_parent **out)
+static int find_or_start_worker_parent(struct worker_parents *w, const struct worker_start *start,
+                                       struct worker_parent **out)
 {
     struct worker_parent *p = mem_zalloc(sizeof *p), *other = w->first;
     if (p == NULL) return -ENOMEM;
@@ -148,9 +148,9 @@ static int find_or_start_parent(struct worker_parents *w, const struct worker_st
         made && other != NULL &&
         (other->key.size != p->key.size || memcmp(other->key.data, p->key.data, p->key.size) != 0))
         other = other->next;
-    const int r = !made ? -ENOMEM : other != NULL ? 1 : spawn_parent(p, start);
+    const int r = !made ? -ENOMEM : other != NULL ? 1 : spawn_worker_parent(p, start);
     if (r != 0) {
-        destroy_parent(p);
+        destroy_worker_parent(p);
         *out = other;
         return r < 0 ? r : 0;
     }
@@ -174,7 +174,7 @@ static int reap_worker(struct worker_parents *w, struct worker_parent *p, uint32
     if (send_request(p, request, sizeof request, NULL) &&
         receive_response(p, status, sizeof status))
         return (int)get_le32(status);
-    remove_parent(w, p);
+    remove_worker_parent(w, p);
     return -ECHILD;
 }
 
@@ -222,7 +222,7 @@ static int fork_worker(struct worker_parents *w, struct worker_parent *p,
     if (p->count == WORKERS_MAX) return -EAGAIN;
     if (!request_worker(p, request, files, &pid, why)) {
         describe_exit_of_worker_parent(p, why);
-        remove_parent(w, p);
+        remove_worker_parent(w, p);
         return -EPIPE;
     }
     if (pid == 0) return -EPROTO;
@@ -261,7 +261,7 @@ int worker_start(struct worker_parents *w, const struct worker_start *start, str
     pthread_mutex_lock(&w->lock);
     /* Twice: a parent that was killed between two tasks is replaced. */
     for (int i = 0; i < 2 && (i == 0 || r == -EPIPE); i++) {
-        r = find_or_start_parent(w, start, &p);
+        r = find_or_start_worker_parent(w, start, &p);
         if (r == 0) r = fork_worker(w, p, &request, pipes.child, out, why);
     }
     pthread_mutex_unlock(&w->lock);

@@ -13,7 +13,7 @@ static void print_count(const char *what, const char *unit, uint64_t count)
     if (count > 0) printf("%s %" PRIu64 " %s%s\n", what, count, unit, count == 1 ? "" : "s");
 }
 
-static void clean_output(const struct cli_line *line, struct glint_error *error)
+static void clean_leftover_commits(const struct cli_line *line, struct glint_error *error)
 {
     const char *url = line->arguments[0];
     struct commit_objects_left left;
@@ -48,4 +48,4 @@ const struct cli_command cmd_clean = {
                .arguments_min = 1,
                .arguments_max = 1,
                .own = own_options},
-    .execute = clean_output};
+    .execute = clean_leftover_commits};

@@ -24,7 +24,8 @@ static const char *absolute_path(const char *path, char out[PATH_MAX])
 }
 
 /* Relative paths of the job are relative to the directory where it was packed. */
-static int enter_stage_directory(const struct stage_file *file, struct glint_error *error)
+static int chdir_to_directory_of_packed_job(const struct stage_file *file,
+                                            struct glint_error *error)
 {
     if (file->options.dir[0] == '\0') return 0;
     const int r = uv_chdir(file->options.dir);
@@ -56,7 +57,8 @@ static int run_job_with_results(const struct cli_program *program, const char *c
     struct glint_error error = {.code = GLINT_OK};
     char *argv[STAGE_WORDS_MAX + 2] = {"stage"};
     int status;
-    if (stage_file_read(env_real(), path, &file, &error) == 0) enter_stage_directory(&file, &error);
+    if (stage_file_read(env_real(), path, &file, &error) == 0)
+        chdir_to_directory_of_packed_job(&file, &error);
     assert(file.word_count <= STAGE_WORDS_MAX);
     session->file = &file;
     session->results = STDIN_FILENO;
@@ -142,7 +144,7 @@ static int run_stage_gather(const struct cli_program *program, int argc, char **
 
 /* ---- show, splits */
 
-static void print_record_types(struct json *j, const struct stage_plan *plan)
+static void put_stage_output_types(struct json *j, const struct stage_plan *plan)
 {
     const struct glint_schema types = plan->nodes[plan->node_count - 1].schema;
     json_cstring(j, "key", codec_type_name(types.key));
@@ -164,7 +166,7 @@ static int show_stage_file(struct json *j, const struct stage_file *f, uint32_t 
     json_end(j, ']');
     json_u64(j, "tasks", s->task_count);
     json_cstring(j, "writes", s->shuffle != STAGE_NO_SHUFFLE ? "records" : "results");
-    if (r == 0 && s->shuffle != STAGE_NO_SHUFFLE) print_record_types(j, &plan);
+    if (r == 0 && s->shuffle != STAGE_NO_SHUFFLE) put_stage_output_types(j, &plan);
     json_end(j, '}');
     stage_plan_fini(&plan);
     return r;
@@ -333,7 +335,7 @@ static void run_stage_tasks(const struct cli_line *line, bool map, struct glint_
         r = choose_stage_to_run(&f, line, map, map && stdin_task < 0 ? &in : NULL, &number, error);
     if (r == 0) r = stage_worker_open(&w, env_real(), &f, number, &registry, work_dir, error);
     w.raw = raw;
-    if (r == 0) r = enter_stage_directory(&f, error);
+    if (r == 0) r = chdir_to_directory_of_packed_job(&f, error);
     if (r == 0) r = run_input_tasks(&w, &in, map, stdin_task, error);
     if (r == 0) print_counters_for_hadoop_or_json(&w.counters, counters);
     stage_worker_close(&w);

@@ -351,7 +351,7 @@ static int print_jobs(const struct cli_program *program, const char *command, bo
 
 /* For context_config.note: plans are printed to standard output, other notes to standard error;
  * warnings even with --quiet. */
-static void on_job_note(void *arg, const char *line)
+static void print_job_note(void *arg, const char *line)
 {
     struct job_command *run = arg;
     if (run->settings.json) {
@@ -369,7 +369,7 @@ static void on_job_note(void *arg, const char *line)
 
 /* If standard output must contain only one object, what the job prints is redirected to standard
  * error. A closed standard output is detected later, when the object is written. */
-static int stdout_divert(struct job_command *run, struct glint_error *error)
+static int stdout_redirect_to_stderr(struct job_command *run, struct glint_error *error)
 {
     run->stdout_kept = -1;
     if (!run->settings.json && run->settings.graph == GRAPH_NONE) return 0;
@@ -529,7 +529,7 @@ static int run_job_in_context(struct job_command *run, const struct cli_program 
     config->progress_arg = &run->progress;
     config->option_origin = find_option_origin;
     config->option_arg = line;
-    config->note = on_job_note;
+    config->note = print_job_note;
     config->note_arg = run;
     if (run->settings.graph != GRAPH_NONE) config->plan = plan_graph_add;
     config->plan_arg = &run->graph;
@@ -543,7 +543,7 @@ static int run_job_in_context(struct job_command *run, const struct cli_program 
     struct glint_error error = {.code = GLINT_OK};
     struct glint_summary summary = {.elapsed_ns = 0};
     struct glint *g = NULL;
-    if (stdout_divert(run, &error) == 0 && start_job_page(run, &error) == 0)
+    if (stdout_redirect_to_stderr(run, &error) == 0 && start_job_page(run, &error) == 0)
         g = context_create(config, &error);
     assert((g == NULL) == (error.code != GLINT_OK));
     if (g != NULL) {
@@ -574,7 +574,7 @@ static int run_job_in_context(struct job_command *run, const struct cli_program 
     }
     stdout_restore(run);
     if (error.code == GLINT_OK) stdout_output_copy(&run->stdout_output, &summary, &error);
-    if (cli_reader_has_ended(&error)) error = (struct glint_error){.code = GLINT_OK};
+    if (cli_error_is_broken_pipe(&error)) error = (struct glint_error){.code = GLINT_OK};
     report_job_result(run, &summary, &error);
     bool stuck = g != NULL && g->stuck;
     glint_destroy(g);
@@ -595,8 +595,8 @@ static bool is_json_wanted(int argc, char **argv)
 
 /* Reports an error of submit that was found before the job started; the command line may not be
  * parsed. */
-static int fail_before_start(const struct job_command *run, int argc, char **argv,
-                             const struct glint_error *error)
+static int report_error_before_job_start(const struct job_command *run, int argc, char **argv,
+                                         const struct glint_error *error)
 {
     const struct glint_summary none = {.elapsed_ns = 0};
     const struct buffer notes = {.size = 0};
@@ -663,11 +663,11 @@ static int run_job(const struct cli_program *program, const char *glint_command,
     struct cli_line line;
     run.job = job_find(program, command, argc, argv, &at, &error);
     if (run.job == NULL && error.code == GLINT_OK) return print_jobs(program, command, explain);
-    if (run.job == NULL) return fail_before_start(&run, argc, argv, &error);
+    if (run.job == NULL) return report_error_before_job_start(&run, argc, argv, &error);
     describe_job_syntax(&described, program, run.job, command);
     described.syntax.skip = at;
     if (!cli_line_parse(&line, &described.syntax, argc, argv, &error)) {
-        status = fail_before_start(&run, argc, argv, &error);
+        status = report_error_before_job_start(&run, argc, argv, &error);
     } else if (line.help) {
         help_print_syntax(&described.syntax);
         status = cli_flush_stdout(0);
@@ -686,7 +686,7 @@ static int run_job(const struct cli_program *program, const char *glint_command,
         run.settings.config.arguments = (const char *const *)argv;
         run.settings.config.argument_count = (uint32_t)argc;
         status = sound ? run_job_in_context(&run, program, &line)
-                       : fail_before_start(&run, argc, argv, &error);
+                       : report_error_before_job_start(&run, argc, argv, &error);
         work_dir_close(&run.stdout_output.directory);
         settings_fini(&run.settings);
     }

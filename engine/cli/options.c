@@ -177,7 +177,7 @@ static bool set_unknown_option_error(const struct cli_syntax *s, const char *opt
 
 /* True if the option's value may be the next word. A placeholder in brackets is of a value that may
  * be left out, so it must follow after '='. */
-static bool option_takes_next(const struct glint_job_option *option)
+static bool option_requires_value(const struct glint_job_option *option)
 {
     return option->value != NULL && option->value[0] != '[';
 }
@@ -248,11 +248,11 @@ static bool parse_long_option(struct cli_line *line, const char *word, const cha
     const struct glint_job_option *row = cli_syntax_option(line->syntax, n);
     const bool takes_value = row->value != NULL;
     const char *before = line->values[n];
-    *out_used_next = option_takes_next(row) && *end == '\0';
-    line->values[n] = !takes_value             ? "true"
-                      : *end == '='            ? end + 1
-                      : option_takes_next(row) ? next
-                                               : "";
+    *out_used_next = option_requires_value(row) && *end == '\0';
+    line->values[n] = !takes_value                 ? "true"
+                      : *end == '='                ? end + 1
+                      : option_requires_value(row) ? next
+                                                   : "";
     line->given[line->given_count++] = (struct cli_given){n, line->values[n]};
     if (!takes_value && *end == '=')
         error_set(error, GLINT_E_USAGE, NULL, "%.*s takes no value", (int)size, word);
@@ -455,7 +455,7 @@ static void format_option_text(char *out, size_t capacity, const struct glint_jo
 static void print_option(const struct glint_job_option *row, const char *alias)
 {
     char text[512], letter[] = {'-', cli_option_letter(row), ',', '\0'};
-    const char *sign = row->value == NULL ? "" : option_takes_next(row) ? "=" : "[=";
+    const char *sign = row->value == NULL ? "" : option_requires_value(row) ? "=" : "[=";
     int column = printf("  %3s --%s%s%s", letter[1] != '\0' ? letter : "", row->name, sign,
                         row->value == NULL ? "" : option_placeholder(row) + (sign[0] == '['));
     int gap = column < OPTION_COLUMN ? OPTION_COLUMN - column : 3;
@@ -554,7 +554,7 @@ static void print_completion_line(const char *name, const char *value, const cha
 static void print_one_option(const struct cli_syntax *s, const struct glint_job_option *row)
 {
     const char *alias = cli_option_alias(s, row);
-    const char *value = option_takes_next(row) ? row->value : "";
+    const char *value = option_requires_value(row) ? row->value : "";
     switch (help_format) {
     case HELP_TEXT: print_option(row, alias); break;
     case HELP_MAN: print_man_option(row, alias); break;
@@ -725,8 +725,8 @@ bool cli_line_parse_or_report(struct cli_line *line, const struct cli_syntax *sy
  * option. So options before the name are looked up in the tables of all jobs; the line is then
  * parsed again with the job's own table. */
 
-static const struct glint_job_option *find_option_of_any_job(const struct cli_program *program,
-                                                             const char *name, size_t size)
+static const struct glint_job_option *
+find_option_of_settings_or_jobs(const struct cli_program *program, const char *name, size_t size)
 {
     const struct glint_job_option *row = cli_option_find(settings_option_table(), name, size);
     for (uint32_t i = 0; row == NULL && program->jobs[i] != NULL; i++)
@@ -775,9 +775,9 @@ static bool option_takes_next_word(const struct cli_program *program, const char
     const char *name = word + 2, *end = strchrnul(word, '=');
     size_t size = (size_t)(end - name);
     if (size == 4 && memcmp(name, "help", 4) == 0) return false;
-    const struct glint_job_option *row = find_option_of_any_job(program, name, size);
+    const struct glint_job_option *row = find_option_of_settings_or_jobs(program, name, size);
     if (row == NULL) report_unknown_job_option(program, command, name, size, error);
-    return row != NULL && option_takes_next(row) && *end == '\0';
+    return row != NULL && option_requires_value(row) && *end == '\0';
 }
 
 const struct glint_job *job_find(const struct cli_program *program, const char *command, int argc,

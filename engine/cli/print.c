@@ -124,14 +124,14 @@ static bool is_stdout_reader_gone(void)
     return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
 
-bool cli_reader_has_ended(const struct glint_error *error)
+bool cli_error_is_broken_pipe(const struct glint_error *error)
 {
     return error->code == GLINT_E_STDOUT_IO && is_stdout_reader_gone();
 }
 
 int cli_fail(const struct glint_error *error)
 {
-    if (cli_reader_has_ended(error)) return 0;
+    if (cli_error_is_broken_pipe(error)) return 0;
     print_error(stderr, error, print_color_enabled(PRINT_COLOR_AUTO));
     return glint_code_exit_status(error->code);
 }

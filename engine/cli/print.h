@@ -39,9 +39,9 @@ bool print_json_object(FILE *out, struct json *j);
 
 /* Whether the error is a failed write to a pipe whose reader has ended, as with `| head`. That is
  * no failure of the command. */
-bool cli_reader_has_ended(const struct glint_error *error);
+bool cli_error_is_broken_pipe(const struct glint_error *error);
 /* Prints the error to standard error and returns its exit status; 0, having printed nothing, if
- * cli_reader_has_ended. */
+ * cli_error_is_broken_pipe. */
 int cli_fail(const struct glint_error *error);
 /* Call it after printing to standard output. If output was lost, prints an error and returns
  * STDOUT_IO's exit status (a non-zero `status` takes precedence); otherwise returns `status`. */

@@ -98,7 +98,7 @@ bool acquisition_order_may_request(const struct daemon_conn *p)
                                        r->highest, p->rank);
 }
 
-static uint32_t current_acquisition_limit(const struct cluster_transport *r)
+static uint32_t highest_daemon_rank_to_request(const struct cluster_transport *r)
 {
     if (r->started) return ACQUISITION_NO_LIMIT;
     return acquisition_highest_rank(acquisition_states_by_rank(r), r->cluster->executor_count,
@@ -111,14 +111,14 @@ static uint32_t current_acquisition_limit(const struct cluster_transport *r)
 void acquisition_order_release_above_limit(struct cluster_transport *r)
 {
     if (r->daemon_conns == NULL) return;
-    const uint32_t count = r->cluster->executor_count, limit = current_acquisition_limit(r);
+    const uint32_t count = r->cluster->executor_count, limit = highest_daemon_rank_to_request(r);
     r->highest = limit;
     if (limit == ACQUISITION_NO_LIMIT) return;
     if (acquisition_awaits_response(acquisition_states_by_rank(r), count, limit, count)) return;
     for (uint32_t i = limit + 1; i < count; i++)
         if (acquisition_must_release(acquisition_state_of(r->by_id[i]), i, limit))
             daemon_conn_release_executor(r->by_id[i]);
-    if (current_acquisition_limit(r) == limit) return;
+    if (highest_daemon_rank_to_request(r) == limit) return;
     log_line(LOG_ERROR, NULL, "the order of acquisition is wrong (limit %u of %u): ignoring it",
              limit, count);
     r->highest = ACQUISITION_NO_LIMIT;

@@ -170,8 +170,9 @@ static struct cached_rdd *find_cached_rdd(const struct cached_rdds *c, uint32_t 
 
 static const struct cached_block_location NO_BLOCK = {.executor = UINT32_MAX};
 
-static void replace_block(struct cached_sums *s, const struct cached_block_location *from,
-                          const struct cached_block_location *to)
+static void cached_sums_replace_block(struct cached_sums *s,
+                                      const struct cached_block_location *from,
+                                      const struct cached_block_location *to)
 {
     assert(s->memory_bytes >= from->memory_bytes && s->disk_bytes >= from->disk_bytes);
     s->blocks += to->executor != UINT32_MAX;
@@ -185,8 +186,8 @@ static void set_cached_block_location(struct cached_rdds *all, struct cached_rdd
 {
     struct cached_block_location *at = &c->blocks[partition];
     assert(partition < c->partitions);
-    replace_block(&c->sums, at, &to);
-    replace_block(&all->sums, at, &to);
+    cached_sums_replace_block(&c->sums, at, &to);
+    cached_sums_replace_block(&all->sums, at, &to);
     *at = to;
 }
 

@@ -162,12 +162,12 @@ static int broadcast_server_add(struct cluster_transport *r, uint64_t id, const 
         v->id = id;
         v->size = size;
         v->data = data;
-        v->tracker = tracker_create(blocks);
+        v->tracker = broadcast_tracker_create(blocks);
         v->blocks = mem_zalloc(sizeof *v->blocks * ((uint64_t)blocks + 1));
     }
     if (v == NULL || v->tracker == NULL || v->blocks == NULL) {
         if (v != NULL) {
-            tracker_destroy(v->tracker);
+            broadcast_tracker_destroy(v->tracker);
             mem_free(v->blocks);
         }
         mem_free(v);
@@ -200,7 +200,7 @@ static void broadcast_server_remove(void *arg, uint64_t id, void *data)
 static void free_served_broadcast(struct served_broadcast *v)
 {
     for (uint32_t i = 0; i < broadcast_block_count(v->size); i++) buffer_fini(&v->blocks[i].packed);
-    tracker_destroy(v->tracker);
+    broadcast_tracker_destroy(v->tracker);
     mem_free(v->blocks);
     mem_free(v->owned_data);
     mem_free(v);
@@ -309,7 +309,7 @@ static void assign_broadcast_blocks_to_waiting(struct cluster_transport *r,
 {
     uint32_t number = 0;
     struct block_assignment assignment = {.id = 0};
-    while (tracker_next_assignment(v->tracker, &number, &assignment)) {
+    while (broadcast_tracker_next_assignment(v->tracker, &number, &assignment)) {
         struct executor_conn *l = registration_find_executor(r, number);
         if (l != NULL) send_broadcast_block_assignment(l, v, &assignment);
     }
@@ -335,7 +335,7 @@ int broadcast_server_on_block_request(struct executor_conn *l, struct glint_slic
     if (v == NULL && l->joined && request.id <= last_served_broadcast_id(l->r)) return 0;
     if (v == NULL || !l->joined)
         return error_set(error, GLINT_E_PROTOCOL, NULL, "BLOCK_REQUEST for an unknown broadcast");
-    if (!tracker_on_block_request(v->tracker, l->number, &request, &assignment))
+    if (!broadcast_tracker_on_block_request(v->tracker, l->number, &request, &assignment))
         return error_no_memory(error);
     send_broadcast_block_assignment(l, v, &assignment);
     assign_broadcast_blocks_to_waiting(l->r, v);
@@ -349,7 +349,7 @@ void broadcast_server_on_executor_lost(struct cluster_transport *r, uint32_t num
     struct served_broadcast *first = r->broadcasts;
     pthread_mutex_unlock(&r->lock);
     for (struct served_broadcast *v = first; v != NULL; v = v->next) {
-        tracker_on_executor_lost(v->tracker, number);
+        broadcast_tracker_on_executor_lost(v->tracker, number);
         assign_broadcast_blocks_to_waiting(r, v);
     }
 }

@@ -640,7 +640,7 @@ int commit_objects_add_part(struct commit_objects *o, const char *part, struct u
     assert(o->state == OBJECTS_OPEN);
     const char *name = NULL;
     if (text_format(attempts, sizeof attempts, "%s/%s", o->url, o->record.job) &&
-        remote_output_part(attempts, part, url, sizeof url))
+        remote_format_part_url(attempts, part, url, sizeof url))
         name = url + strlen(o->url) + 1;
     if (name == NULL || !commit_name_is_part(name, o->record.job))
         return error_set(error, GLINT_E_PROTOCOL, NULL, "a task returned an invalid part name");

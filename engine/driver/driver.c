@@ -452,7 +452,7 @@ static int driver_run_action(struct driver *d, const struct action *action)
     if (r != 0) g->aborted = false; /* for explain: the error is about real rows, not empty ones */
     stage_progress_report_action_end(d);
     event_log_listener_on_action_end(d);
-    executors_finish_action(d);
+    executor_states_finish_action(d);
     d->action_run = NULL;
     if (r == 0 && d->transport.local && g->running == 1) stage_runs_cut_lineage(&a);
     stage_runs_fini(&a);

@@ -452,8 +452,8 @@ int send_kill_task(struct driver *d, const struct task_attempt *run, enum kill_m
 /* executors.c */
 void executors_fini(struct driver *d);
 /* Allocates plan_sent and map_outputs_epoch_sent of each executor. False when out of memory. */
-bool executors_start_action(struct driver *d, uint32_t stage_count);
-void executors_finish_action(struct driver *d);
+bool executor_states_start_action(struct driver *d, uint32_t stage_count);
+void executor_states_finish_action(struct driver *d);
 /* Call it after a task failed or succeeded on the executor: reports when its node becomes excluded
  * for failures. `why`: the last failure. */
 void executors_update_excluded(struct driver *d, uint32_t executor, const struct glint_error *why);

@@ -55,7 +55,7 @@ struct attempt_times executor_clock_convert(struct executor_clock *c, const stru
 
 /* ---- The table */
 
-void executors_finish_action(struct driver *d)
+void executor_states_finish_action(struct driver *d)
 {
     for (uint32_t e = 0; e < d->executor_count; e++) {
         mem_free(d->executors[e].plan_sent);
@@ -67,12 +67,12 @@ void executors_finish_action(struct driver *d)
 
 void executors_fini(struct driver *d)
 {
-    executors_finish_action(d);
+    executor_states_finish_action(d);
     for (uint32_t e = 0; e < d->executor_count; e++) executor_clock_fini(&d->executors[e].clock);
     mem_free(d->executors);
 }
 
-static bool executor_start_action(struct executor_state *e, uint32_t stage_count)
+static bool executor_state_start_action(struct executor_state *e, uint32_t stage_count)
 {
     assert(e->plan_sent == NULL && e->map_outputs_epoch_sent == NULL);
     if (e->lost) return true;
@@ -84,11 +84,11 @@ static bool executor_start_action(struct executor_state *e, uint32_t stage_count
     return e->plan_sent != NULL && e->map_outputs_epoch_sent != NULL;
 }
 
-bool executors_start_action(struct driver *d, uint32_t stage_count)
+bool executor_states_start_action(struct driver *d, uint32_t stage_count)
 {
     assert(stage_count > 0);
     for (uint32_t e = 0; e < d->executor_count; e++)
-        if (!executor_start_action(&d->executors[e], stage_count)) return false;
+        if (!executor_state_start_action(&d->executors[e], stage_count)) return false;
     return true;
 }
 
@@ -131,9 +131,10 @@ int driver_on_executor_added(struct driver *d, const struct executor_info *info)
     struct action_run *a = d->action_run;
     struct executor_state *m = executor_state_add(d, info);
     bool ok = m != NULL;
-    /* It joins the running action at once; otherwise executors_start_action includes it later. */
+    /* It joins the running action at once; otherwise executor_states_start_action includes it
+     * later. */
     if (ok && a != NULL && a->sched != NULL)
-        ok = executor_start_action(m, a->stage_count) &&
+        ok = executor_state_start_action(m, a->stage_count) &&
              sched_add_executor(a->sched, m->node, m->slots, sched_prefetch_limit(m->slots));
     if (ok)
         event_log_listener_on_executor_state(d, d->executor_count - 1, EXECUTOR_STATE_JOINED, NULL);

@@ -411,7 +411,7 @@ static bool add_executors_to_sched(struct driver *d)
         if (!m->lost && m->draining) sched_on_executor_draining(d->action_run->sched, e);
         if (!m->lost && m->suspect) sched_on_executor_suspect(d->action_run->sched, e, true);
     }
-    return executors_start_action(d, d->action_run->stage_count);
+    return executor_states_start_action(d, d->action_run->stage_count);
 }
 
 /* Counts the stages that have nothing to run and whose outputs a stage with tasks to run reads, as

@@ -145,7 +145,7 @@ static int open_task_inputs(void *arg, struct glint_task *task, uint64_t shuffle
 static void convert_input_error(struct attempt *a)
 {
     enum glint_code code = a->task->error.code;
-    uint32_t input = fetch_lost_input(a->fetch);
+    uint32_t input = fetch_find_lost_input(a->fetch);
     if (input == UINT32_MAX) return;
     if (code == GLINT_E_SHUFFLE_CORRUPT || code == GLINT_E_FETCH_FAILED ||
         (code == GLINT_E_SPILL_IO && a->config->fetcher))

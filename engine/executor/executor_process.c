@@ -58,7 +58,7 @@ static bool executor_outbox_is_empty(struct executor_process *c)
 
 /* Sends outcomes while the connection has room. Returns when to call it again; UINT64_MAX: all
  * sent. */
-static uint64_t executor_outbox_deliver(struct executor_process *c, uint64_t now)
+static uint64_t executor_outbox_send_to_driver(struct executor_process *c, uint64_t now)
 {
     /* A frame is queued only below WINDOW_BYTES, so the largest one still fits. */
     static_assert(WINDOW_BYTES + CONTROL_FRAME_BYTES_MAX <= CONN_QUEUE_BYTES_MAX,
@@ -343,7 +343,7 @@ static uint64_t executor_process_on_timer(struct executor_process *c, uint64_t n
     if (c->phase == PROCESS_ENDING) return process_ending_on_timer(c, now);
     assert(c->phase == PROCESS_SERVING);
     /* Each of these may end the process: check the phase again before the next. */
-    uint64_t next = executor_outbox_deliver(c, now);
+    uint64_t next = executor_outbox_send_to_driver(c, now);
     if (c->phase == PROCESS_SERVING) next = earlier_ns(next, drain_on_timer(c, now));
     if (c->phase == PROCESS_SERVING)
         next = earlier_ns(next, check_cancelled_tasks_on_timer(c, now));
@@ -373,7 +373,7 @@ static void on_outbox_wakeup(uv_async_t *async)
 {
     struct executor_process *c = async->data;
     uint64_t now = executor_process_now(c), next = now;
-    if (c->phase == PROCESS_SERVING) next = executor_outbox_deliver(c, now);
+    if (c->phase == PROCESS_SERVING) next = executor_outbox_send_to_driver(c, now);
     /* Draining or ending may wait only for this task. */
     if (c->draining || c->phase == PROCESS_ENDING) next = now;
     if (next != UINT64_MAX) executor_process_arm_timer(c, next);

@@ -237,7 +237,8 @@ static uint32_t max_u32(uint32_t a, uint32_t b)
 
 /* A narrow node holds its records while its parent emits, then reads them alone. A union's second
  * parent begins when the consumer has the records of the first. A zip keeps its right parent. */
-static struct halves narrow_shuffle_halves(const struct stage_node *n, const struct halves *nodes)
+static struct halves count_memory_halves_of_node(const struct stage_node *n,
+                                                 const struct halves *nodes)
 {
     const bool left = n->parents[0] != STAGE_NO_PARENT, right = n->parents[1] != STAGE_NO_PARENT;
     const struct halves none = {0, 0}, a = left ? nodes[n->parents[0]] : none,
@@ -267,7 +268,7 @@ static uint32_t stage_memory_shares(const struct stage_plan *stage)
     struct halves *nodes = mem_alloc(sizeof *nodes * stage->node_count);
     if (nodes == NULL) return 0;
     for (uint32_t i = 0; i < stage->node_count; i++)
-        nodes[i] = narrow_shuffle_halves(&stage->nodes[i], nodes);
+        nodes[i] = count_memory_halves_of_node(&stage->nodes[i], nodes);
     const uint32_t most = nodes[stage->node_count - 1].before;
     mem_free(nodes);
     return max_u32(1, (most + 1) / 2);
@@ -385,7 +386,7 @@ static int read_remote_persisted_block(struct pipeline *p, struct walk_frame *f)
 }
 
 /* Reads the node's block, or begins to write it. */
-static int persisted_enter(struct pipeline *p, struct walk_frame *f)
+static int enter_persisted_node(struct pipeline *p, struct walk_frame *f)
 {
     struct block_store *blocks = p->input->blocks;
     assert(f->writer == NULL && !f->entered);
@@ -412,7 +413,7 @@ static int persisted_enter(struct pipeline *p, struct walk_frame *f)
 }
 
 /* Keeps the block if all its records were made: not if an operator needed no more. */
-static int persisted_leave(struct pipeline *p, struct walk_frame *f)
+static int leave_persisted_node(struct pipeline *p, struct walk_frame *f)
 {
     if (!p->stopped && f->out->flow == FLOW_MORE && p->task->error.code == GLINT_OK)
         block_writer_commit(f->writer);
@@ -671,9 +672,10 @@ static int step_pipeline_walk(struct pipeline *p)
 {
     struct walk_frame *f = &p->frames[p->depth - 1];
     p->task->partition = f->partition;
-    if (f->writer != NULL) return persisted_leave(p, f);
+    if (f->writer != NULL) return leave_persisted_node(p, f);
     const bool kept = f->node->persist != 0 && p->input->blocks != NULL;
-    if ((kept || stage_node_reads_blocks(f->node)) && !f->looked_up) return persisted_enter(p, f);
+    if ((kept || stage_node_reads_blocks(f->node)) && !f->looked_up)
+        return enter_persisted_node(p, f);
     switch (f->node->op->kind) {
     /* Sources and shuffle inputs end the walk's way up: they push all their batches here. */
     case OP_SOURCE: p->depth--; return run_source_node(p, f);

@@ -303,8 +303,8 @@ void store_remove_attempt_output(struct store *s, uint32_t stage, uint32_t task,
 }
 
 /* Removes outputs of older attempts than the driver now names: it will not request them. */
-static void remove_older_attempts(struct store *s, uint64_t shuffle,
-                                  const struct stored_locations *l, struct stored **removed)
+static void remove_outdated_map_outputs(struct store *s, uint64_t shuffle,
+                                        const struct stored_locations *l, struct stored **removed)
 {
     for (uint32_t map = 0; map < l->count; map++)
         for (struct stored **link = store_bucket(s, shuffle, map); *link != NULL;) {
@@ -330,7 +330,7 @@ static int set_map_output_locations(struct store *s, struct message *m, struct g
     pthread_mutex_lock(&s->lock);
     unlink_stored_value(find_stored_value(s, STORED_LOCATIONS, v->id, 0, 0), &removed);
     insert_stored_value(s, v);
-    remove_older_attempts(s, v->id, &v->locations, &removed);
+    remove_outdated_map_outputs(s, v->id, &v->locations, &removed);
     pthread_mutex_unlock(&s->lock);
     free_stored_value(removed);
     message_destroy(m);

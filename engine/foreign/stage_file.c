@@ -152,7 +152,7 @@ static void decode_job_arguments(struct stage_file *f, struct unpacker *u)
     }
 }
 
-static void decode_earlier_results(struct stage_file *f, struct unpacker *u)
+static void decode_results_of_earlier_actions(struct stage_file *f, struct unpacker *u)
 {
     struct unpacker results =
         begin_decoded_list(f, u, EARLIER_MAX, sizeof *f->earlier, &f->earlier);
@@ -232,7 +232,7 @@ int stage_file_decode(struct stage_file *f, struct glint_slice body, const char 
     f->options.memory_bytes = unpack_u64(&u, UINT64_MAX);
     const struct glint_slice options = unpack_bytes(&u);
     if (!u.failed && job_options_decode(options, &f->options, error) != 0) return error->code;
-    decode_earlier_results(f, &u);
+    decode_results_of_earlier_actions(f, &u);
     f->action.data = u.at;
     struct unpacker action = unpack_array(&u);
     f->action.size = (uint64_t)(u.at - f->action.data);

@@ -308,9 +308,9 @@ static int pass_message_to_executor(struct stage_worker *w, struct message *m,
 
 /* Returns the stage that reads what `stage` writes, and the index of `stage` among its parents;
  * NULL: it is the last one. */
-static const struct packed_stage *stage_find_reader(const struct stage_file *file,
-                                                    const struct packed_stage *stage,
-                                                    uint32_t *out_parent)
+static const struct packed_stage *stage_find_child(const struct stage_file *file,
+                                                   const struct packed_stage *stage,
+                                                   uint32_t *out_parent)
 {
     const uint32_t number = (uint32_t)(stage - file->stages);
     for (uint32_t i = 0; i < file->stage_count; i++)
@@ -339,7 +339,7 @@ static int make_worker_plan(struct stage_worker *w, const struct context_config 
         r = stage_plan_add_output(&w->plan, dir, error);
     }
     if (r == 0) r = stage_plan_encode(&w->plan, &w->plan_bytes, error);
-    w->reader = stage_find_reader(w->file, w->stage, &w->reader_parent);
+    w->reader = stage_find_child(w->file, w->stage, &w->reader_parent);
     if (r == 0 && w->reader != NULL)
         r = stage_plan_decode(&w->reader_plan, w->reader->plan, registry, error);
     return r;

@@ -519,7 +519,7 @@ struct glint_slice arrow_bytes(const struct arrow_field *f, const struct ArrowAr
     return (struct glint_slice){data + start, (uint64_t)(end - start)};
 }
 
-bool arrow_is_i64(const struct arrow_field *f)
+bool arrow_fits_i64(const struct arrow_field *f)
 {
     const enum arrow_type type = arrow_value_field(f)->type;
     return type >= ARROW_I8 && type <= ARROW_I64;
@@ -527,12 +527,12 @@ bool arrow_is_i64(const struct arrow_field *f)
 
 int64_t arrow_i64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
-    assert(arrow_is_i64(f));
+    assert(arrow_fits_i64(f));
     resolve_dictionaries_and_runs(&f, &a, &row);
     return load_arrow_integer(f->type, a->buffers[1], a->offset + row);
 }
 
-bool arrow_is_f64(const struct arrow_field *f)
+bool arrow_is_float(const struct arrow_field *f)
 {
     const enum arrow_type type = arrow_value_field(f)->type;
     return type >= ARROW_F16 && type <= ARROW_F64;
@@ -541,7 +541,7 @@ bool arrow_is_f64(const struct arrow_field *f)
 uint64_t arrow_cut_zero_sign(const struct arrow_field *field, uint8_t *text, uint64_t size)
 {
     static const char zero[] = "-0.0";
-    if (size != sizeof zero - 1 || memcmp(text, zero, size) != 0 || !arrow_is_f64(field))
+    if (size != sizeof zero - 1 || memcmp(text, zero, size) != 0 || !arrow_is_float(field))
         return size;
     memmove(text, text + 1, size - 1);
     return size - 1;
@@ -558,7 +558,7 @@ static double double_of_half(uint16_t half)
 
 double arrow_f64(const struct arrow_field *f, const struct ArrowArray *a, int64_t row)
 {
-    assert(arrow_is_f64(f));
+    assert(arrow_is_float(f));
     resolve_dictionaries_and_runs(&f, &a, &row);
     const int64_t at = a->offset + row;
     if (f->type == ARROW_F64) return ((const double *)a->buffers[1])[at];
@@ -788,7 +788,7 @@ static bool append_arrow_value_as_json(const struct arrow_field *f, const struct
         const struct glint_slice bytes = arrow_bytes(f, a, row);
         return append_arrow_string_as_json(out, bytes.data, bytes.size);
     }
-    const bool finite = !arrow_is_f64(f) || isfinite(arrow_f64(f, a, row));
+    const bool finite = !arrow_is_float(f) || isfinite(arrow_f64(f, a, row));
     const bool bare = f->type <= ARROW_DECIMAL && finite;
     if (bare) return append_arrow_number(f, a, row, out);
     return buffer_append(out, "\"", 1) && append_arrow_number(f, a, row, out) &&
@@ -851,9 +851,9 @@ static bool append_text_of_common_type(const struct arrow_field *f, const struct
     if (common >= ARROW_COMMON_DECIMAL) {
         size = append_decimal_zeros(text, size, (uint32_t)(common - ARROW_COMMON_DECIMAL));
     } else if (common == ARROW_COMMON_F64 || common == ARROW_COMMON_DOUBLE) {
-        const double value = arrow_is_f64(f) ? arrow_f64(f, a, row) : 0;
+        const double value = arrow_is_float(f) ? arrow_f64(f, a, row) : 0;
         const bool widened = common == ARROW_COMMON_DOUBLE;
-        if (!arrow_is_f64(f))
+        if (!arrow_is_float(f))
             size = format_decimal_as_f64(text, size);
         else if (widened || value == rint(value)) /* digits of a float may be of another one */
             size = text_format_f64(text, value);

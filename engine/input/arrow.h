@@ -121,10 +121,10 @@ struct glint_slice arrow_bytes(const struct arrow_field *field, const struct Arr
 /* Whether arrow_bytes may be called. */
 bool arrow_is_bytes(const struct arrow_field *field);
 /* Whether all values are integers that fit an i64, and such a value. */
-bool arrow_is_i64(const struct arrow_field *field);
+bool arrow_fits_i64(const struct arrow_field *field);
 int64_t arrow_i64(const struct arrow_field *field, const struct ArrowArray *array, int64_t row);
 /* Whether the values are floating-point numbers, and such a value. */
-bool arrow_is_f64(const struct arrow_field *field);
+bool arrow_is_float(const struct arrow_field *field);
 double arrow_f64(const struct arrow_field *field, const struct ArrowArray *array, int64_t row);
 
 int64_t arrow_units_per_second(enum arrow_unit unit);

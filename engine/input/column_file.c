@@ -187,8 +187,8 @@ struct schema_reader {
 
 static enum column_class column_class_of_field(const struct arrow_field *field)
 {
-    if (arrow_is_i64(field)) return COLUMN_I64;
-    return arrow_is_f64(field) ? COLUMN_F64 : COLUMN_TEXT;
+    if (arrow_fits_i64(field)) return COLUMN_I64;
+    return arrow_is_float(field) ? COLUMN_F64 : COLUMN_TEXT;
 }
 
 /* Names are fields of a row. */
@@ -309,8 +309,8 @@ static int add_column_to_schema(struct schema_reader *s, const struct arrow_fiel
 }
 
 /* Only a job that chooses the column cannot read the file. */
-static int add_column_problem(struct schema_reader *s, const struct column_file *f,
-                              const struct arrow_field *field)
+static int keep_first_column_problem(struct schema_reader *s, const struct column_file *f,
+                                     const struct arrow_field *field)
 {
     const uint32_t number = name_table_find(&s->names, field->name);
     assert(number != UINT32_MAX);
@@ -369,7 +369,7 @@ static int add_file_to_schema(struct schema_reader *s, uint64_t file)
     for (uint32_t i = 0; r == 0 && i < f.schema.child_count; i++) {
         r = check_column_name(s, &f, i);
         if (r == 0) r = add_column_to_schema(s, &f.schema.children[i], file);
-        if (r == 0) r = add_column_problem(s, &f, &f.schema.children[i]);
+        if (r == 0) r = keep_first_column_problem(s, &f, &f.schema.children[i]);
     }
     if (r == 0) r = add_partition_columns(s, &f, &arena, file);
     if (r == 0) r = add_row_groups_of_file(s, &f);

@@ -462,8 +462,8 @@ static bool append_new_names(struct buffer *united, struct glint_slice line, uin
     return ok;
 }
 
-int input_list_unite_columns(struct env *env, struct input_list *list, uint64_t line_bytes_max,
-                             struct glint_error *error)
+int input_list_merge_csv_headers(struct env *env, struct input_list *list, uint64_t line_bytes_max,
+                                 struct glint_error *error)
 {
     struct matcher m = init_matcher(list, error);
     struct buffer united = {NULL, 0, 0};

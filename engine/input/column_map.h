@@ -48,7 +48,7 @@ int input_list_match_columns(struct env *env, struct input_list *list, uint64_t 
                              struct glint_error *error);
 /* Sets the header of `list` to that of its first file and, behind it, the names that only other
  * files have; none if no file has a header. Returns as before. */
-int input_list_unite_columns(struct env *env, struct input_list *list, uint64_t line_bytes_max,
-                             struct glint_error *error);
+int input_list_merge_csv_headers(struct env *env, struct input_list *list, uint64_t line_bytes_max,
+                                 struct glint_error *error);
 
 #endif

@@ -159,7 +159,7 @@ static bool convert_value_for_statistics(const struct arrow_field *f, struct gli
 {
     if (f->dictionary != NULL) return convert_value_for_statistics(f->dictionary, value, number);
     if (f->type >= ARROW_UTF8 && f->type <= ARROW_BINARY_VIEW) return true;
-    if (!arrow_is_i64(f) || !glint_parse_i64(*value, number)) return false;
+    if (!arrow_fits_i64(f) || !glint_parse_i64(*value, number)) return false;
     *value = (struct glint_slice){(const uint8_t *)number, sizeof *number};
     return true;
 }
@@ -222,7 +222,7 @@ static void release_row_group_array(struct column_reader *r)
     r->array.release = NULL;
 }
 
-static void release_row_group_stream(struct column_reader *r)
+static void close_row_group_stream(struct column_reader *r)
 {
     release_row_group_array(r);
     if (r->stream.release != NULL) r->stream.release(&r->stream);
@@ -231,7 +231,7 @@ static void release_row_group_stream(struct column_reader *r)
 
 static void close_column_file(struct column_reader *r)
 {
-    release_row_group_stream(r);
+    close_row_group_stream(r);
     free_row_group_statistics(r);
     if (r->open) column_file_close(&r->file);
     r->open = false;
@@ -415,7 +415,7 @@ static int read_next_array(struct column_reader *r)
         return set_stream_error(r);
     }
     if (r->array.release == NULL) { /* the end */
-        release_row_group_stream(r);
+        close_row_group_stream(r);
         return 0;
     }
     r->first_row = r->next_row;
@@ -468,8 +468,8 @@ const struct ArrowArray *column_reader_column(const struct column_reader *r, uin
     return child != UINT32_MAX ? r->array.children[child] : NULL;
 }
 
-const struct partition_column *column_reader_constant(const struct column_reader *r,
-                                                      uint32_t column)
+const struct partition_column *column_reader_partition_column(const struct column_reader *r,
+                                                              uint32_t column)
 {
     assert(column < column_reader_piece(r)->layout->count);
     return r->constants[column];

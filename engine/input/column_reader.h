@@ -46,8 +46,8 @@ int column_reader_next(struct column_reader *r);
 const struct ArrowArray *column_reader_column(const struct column_reader *r, uint32_t column,
                                               const struct arrow_field **out_field);
 /* The value of a column that the file's directories give it (partition_path.h), or NULL. */
-const struct partition_column *column_reader_constant(const struct column_reader *r,
-                                                      uint32_t column);
+const struct partition_column *column_reader_partition_column(const struct column_reader *r,
+                                                              uint32_t column);
 /* The file that is read. */
 const struct split_piece *column_reader_piece(const struct column_reader *r);
 void column_reader_close(struct column_reader *r);

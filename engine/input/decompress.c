@@ -629,7 +629,7 @@ uint64_t decompressor_offset(const struct decompressor *z)
     return z->in_at + (z->in_size - z->left);
 }
 
-bool decompressor_is_past(const struct decompressor *z)
+bool decompressor_has_reached_range_end(const struct decompressor *z)
 {
     return z->past;
 }

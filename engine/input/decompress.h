@@ -33,7 +33,7 @@ struct decompressor *decompressor_create(const struct input_source *source,
 int64_t decompressor_read(struct decompressor *z, void *out, uint64_t size,
                           struct glint_error *error);
 /* Whether the frame that ends at `to` is done. */
-bool decompressor_is_past(const struct decompressor *z);
+bool decompressor_has_reached_range_end(const struct decompressor *z);
 /* Returns the offset in the file of the next compressed byte. */
 uint64_t decompressor_offset(const struct decompressor *z);
 /* NULL is fine. */

@@ -235,7 +235,7 @@ static int64_t read_decompressed(struct input_stream *s, void *out, uint64_t siz
     const int64_t n = decompressor_read(s->decompressor, out, size, s->error);
     if (n < 0) return n;
     s->at += (uint64_t)n;
-    if (!s->past_frames && decompressor_is_past(s->decompressor)) {
+    if (!s->past_frames && decompressor_has_reached_range_end(s->decompressor)) {
         s->past_frames = true;
         s->frames_bytes = s->at;
     } else {

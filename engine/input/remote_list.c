@@ -494,7 +494,7 @@ static bool is_commit_record(const char *name)
 }
 
 /* HDFS lists all names, whatever they should begin with. */
-static int stop_at_commit_record(void *arg, const struct listed_object *object)
+static int find_commit_record_in_listing(void *arg, const struct listed_object *object)
 {
     bool *found = arg;
     *found = *found || is_commit_record(object->name);
@@ -507,7 +507,7 @@ static int check_directory_has_no_commit(struct input_walk *w, const char *direc
     struct glint_error problem = {.code = GLINT_OK};
     bool found = false;
     int r = remote_list(w->env, directory, REMOTE_COMMIT_PREFIX, false, w->list->cancelled,
-                        stop_at_commit_record, &found, &problem);
+                        find_commit_record_in_listing, &found, &problem);
     if (r < 0 && problem.code != GLINT_OK) r = record_failed_url(w, directory, &problem);
     return r == 0 && found ? record_directory_with_commit(w, directory) : r;
 }

@@ -503,7 +503,7 @@ size_t remote_part_parse(const char *name, const char **out_job, const char **ou
     return size;
 }
 
-bool remote_output_part(const char *attempts, const char *part, char *out, size_t capacity)
+bool remote_format_part_url(const char *attempts, const char *part, char *out, size_t capacity)
 {
     const char *slash = strrchr(attempts, '/'), *job, *suffix;
     const size_t digits = remote_part_parse(part, &job, &suffix);

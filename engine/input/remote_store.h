@@ -65,7 +65,7 @@ int remote_store_list(struct remote_store *s, const char *prefix, listed_object_
 bool remote_output_is_in_store(const char *attempts);
 /* Sets `out` to the URL of the part `part`. Returns false if it does not fit, or `attempts` is of
  * another form. */
-bool remote_output_part(const char *attempts, const char *part, char *out, size_t capacity);
+bool remote_format_part_url(const char *attempts, const char *part, char *out, size_t capacity);
 /* Returns the length of the name's first characters part-DIGITS, or 0; *out_job points to the
  * job's digits that may follow, or is NULL, *out_suffix to the rest. */
 size_t remote_part_parse(const char *name, const char **out_job, const char **out_suffix);

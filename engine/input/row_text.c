@@ -65,7 +65,7 @@ uint64_t row_text_escape(uint8_t *text, uint64_t size)
     return size + special;
 }
 
-bool row_text_escape_end(struct buffer *out, uint64_t from)
+bool row_text_escape_appended(struct buffer *out, uint64_t from)
 {
     const uint64_t size = out->size - from;
     assert(from <= out->size);

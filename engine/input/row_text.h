@@ -25,6 +25,6 @@ bool row_text_is_plain(struct glint_slice text);
 /* Escapes the text of `size` bytes, which has room for twice as many. Returns its new size. */
 uint64_t row_text_escape(uint8_t *text, uint64_t size);
 /* The same of the text from `from` to the end of a buffer. Returns false when out of memory. */
-bool row_text_escape_end(struct buffer *out, uint64_t from);
+bool row_text_escape_appended(struct buffer *out, uint64_t from);
 
 #endif

@@ -156,8 +156,8 @@ static int decode_column_map_or_reference(struct unpacker *fields, struct arena 
 }
 
 /* `count`: of the array's elements, but the first two; if it is odd, types are the next one. */
-static int decode_row_layout(struct unpacker *u, uint64_t count, struct arena *arena,
-                             const struct row_layout **out)
+static int decode_row_layout_columns(struct unpacker *u, uint64_t count, struct arena *arena,
+                                     const struct row_layout **out)
 {
     char name[PATH_MAX];
     struct row_layout *layout = arena_alloc(arena, sizeof *layout);
@@ -196,7 +196,7 @@ static int decode_row_layout_or_reference(struct unpacker *fields, struct arena 
     if (count == 0) return unpack_is_complete(&u) ? 1 : 0;
     const uint64_t form = unpack_u64(&u, 2);
     if (form == 2 && count >= 2 && count / 2 <= HEADER_COLUMNS_MAX)
-        return decode_row_layout(&u, count - 2, arena, &out->layout);
+        return decode_row_layout_columns(&u, count - 2, arena, &out->layout);
     out->layout = before;
     return form == 1 && unpack_is_complete(&u) && before != NULL ? 1 : 0;
 }

@@ -109,7 +109,7 @@ bool typed_row_append_row(const struct typed_form *f, const uint8_t *row, struct
         ok = i == 0 || buffer_append(out, &separator, 1);
         const uint64_t from = out->size;
         ok = ok && buffer_append(out, text.data, text.size) &&
-             (is_null || row_text_escape_end(out, from));
+             (is_null || row_text_escape_appended(out, from));
     }
     return ok;
 }

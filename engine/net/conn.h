@@ -105,7 +105,7 @@ bool conn_send_data(struct conn *c, uint64_t request, struct glint_slice bytes,
 uint64_t conn_queued_bytes(const struct conn *c);
 /* Stops reading while frames are queued. For a connection on which the peer only sends requests: a
  * peer that does not read responses cannot send more requests. */
-void conn_set_half_duplex(struct conn *c);
+void conn_pause_reads_while_sending(struct conn *c);
 /* Closes the connection. With `flush`, after the queued frames are sent and the peer has closed
  * too, but within CLOSE_MS; frames received in that time are discarded. Without `flush`, or before
  * OPEN, immediately. `closed` is called later, from the loop. */

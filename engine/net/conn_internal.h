@@ -99,7 +99,7 @@ struct conn {
     uint8_t *data_buffer;           /* from buffer_for; NULL: discard the bytes */
     bool in_place;                  /* the current read goes directly to data_buffer */
     bool short_read;                /* read a short piece: a long DATA frame is likely next */
-    bool half_duplex, paused;       /* conn_set_half_duplex; reading is stopped now */
+    bool half_duplex, paused;       /* conn_pause_reads_while_sending; reading is stopped now */
     uint32_t unauthenticated_bytes; /* fed to TLS before the handshake was done */
     /* Writing (conn_write.c): frames that wait, and those in the current write. */
     struct out_frames queue, writing;

@@ -353,7 +353,7 @@ int conn_read_start(struct conn *c)
     return uv_read_start((uv_stream_t *)&c->tcp, on_conn_alloc, on_conn_read);
 }
 
-void conn_set_half_duplex(struct conn *c)
+void conn_pause_reads_while_sending(struct conn *c)
 {
     c->half_duplex = true;
 }

@@ -90,7 +90,7 @@ void payload_pack_fields(struct packer *p, const struct payload_format *format, 
     }
 }
 
-void payload_pack_begin(struct packer *p, struct buffer *out, uint64_t fields)
+void payload_pack_begin_array(struct packer *p, struct buffer *out, uint64_t fields)
 {
     *p = (struct packer){.out = *out};
     pack_array(p, fields);

@@ -131,9 +131,9 @@ int payload_list_decode(const struct payload_format *of, struct glint_slice byte
 
 /* Starts an array of `fields` fields, appended to *out. The packer owns *out
  * until payload_pack_end. */
-void payload_pack_begin(struct packer *p, struct buffer *out, uint64_t fields);
+void payload_pack_begin_array(struct packer *p, struct buffer *out, uint64_t fields);
 /* Returns the buffer to *out. Returns 0, or NO_MEMORY with *out truncated to `before`, its size
- * at payload_pack_begin. */
+ * at payload_pack_begin_array. */
 int payload_pack_end(struct packer *p, struct buffer *out, uint64_t before,
                      struct glint_error *error);
 /* Returns 0 if all fields were read and valid, else PROTOCOL with the message "WHAT

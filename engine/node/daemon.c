@@ -445,7 +445,7 @@ static bool session_on_accepted(void *arg, struct conn *conn, struct glint_error
     v->conn = conn;
     v->is_driver = role == ROLE_DRIVER;
     v->program = PROGRAM_FILE_NONE;
-    if (!v->is_driver) conn_set_half_duplex(conn); /* request and response only */
+    if (!v->is_driver) conn_pause_reads_while_sending(conn); /* request and response only */
     v->last_request_ns = daemon_now(d);
     v->next = d->sessions;
     d->sessions = v;

@@ -676,7 +676,7 @@ void glint_report(struct glint *g, const char *name, const struct glint_field *f
 }
 
 /* Returns false if the warning was printed before. */
-static bool remember_warning(struct glint *g, const char *line)
+static bool remember_warning_if_new(struct glint *g, const char *line)
 {
     for (uint32_t i = 0; i < g->warned_count; i++)
         if (strcmp(g->warned[i], line) == 0) return false;
@@ -693,7 +693,7 @@ void glint_warn(struct glint *g, const char *format, ...)
     va_start(args, format);
     vsnprintf(line + used, sizeof line - used, format, args);
     va_end(args);
-    if (g->config.note != NULL && remember_warning(g, line))
+    if (g->config.note != NULL && remember_warning_if_new(g, line))
         g->config.note(g->config.note_arg, line);
 }
 

@@ -296,7 +296,7 @@ __attribute__((noinline)) static void emit_bytes(struct glint_emitter *e,
 
 /* Cells like those of the rows before take a fast path of two or four stores: emit_record costs
  * several times as much. */
-static inline void emit_in_place(struct glint_emitter *e, const struct glint_record *record)
+static inline void emit_record_fast(struct glint_emitter *e, const struct glint_record *record)
 {
     if (e->borrows && emit_borrowed_key(e, record)) return;
     if (!e->numbers) {
@@ -311,7 +311,7 @@ static inline void emit_in_place(struct glint_emitter *e, const struct glint_rec
 
 void glint_emit(struct glint_emitter *e, const struct glint_record *record)
 {
-    emit_in_place(e, record);
+    emit_record_fast(e, record);
 }
 
 /* A function emitted what it did not promise. */
@@ -359,7 +359,7 @@ void glint_emit_typed(struct glint_emitter *e, struct glint_schema types,
         }
         if (!no_key) e->fits = types;
     }
-    emit_in_place(e, record);
+    emit_record_fast(e, record);
 }
 
 void glint_emit_batch(struct glint_emitter *e, const struct glint_batch *batch)

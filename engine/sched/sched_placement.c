@@ -218,8 +218,8 @@ static uint64_t slow_deadline_ns(const struct sched_stage *stage, const struct s
 
 /* When the attempt may get a copy. A queued one is revoked first, which is cheaper than a copy; it
  * gets one only if its executor is suspect, or has not responded within SCHED_SPECULATE_NS_MIN. */
-static uint64_t copy_start_ns(const struct sched *s, const struct sched_stage *stage,
-                              const struct sched_attempt *a)
+static uint64_t speculation_start_ns(const struct sched *s, const struct sched_stage *stage,
+                                     const struct sched_attempt *a)
 {
     const struct sched_executor *e = &s->executors[a->executor];
     uint64_t deadline = slow_deadline_ns(stage, a),
@@ -241,7 +241,7 @@ static struct sched_task *speculation_pick_task(const struct sched *s, uint32_t 
             if (slow_deadline_ns(stage, a) > s->now_ns) break; /* all behind it are younger */
             assert(a->task->run == a && a->task->other_copy == NULL);
             *out_executor = SCHED_NONE;
-            if (copy_start_ns(s, stage, a) <= s->now_ns)
+            if (speculation_start_ns(s, stage, a) <= s->now_ns)
                 *out_executor = sched_find_executor(s, a->task, s->executors[a->executor].node);
             if (*out_executor != SCHED_NONE) return a->task;
             a = a->next;
@@ -283,7 +283,7 @@ uint64_t sched_next_wakeup_ns(const struct sched *s)
         do {
             uint64_t deadline = slow_deadline_ns(stage, a);
             passed = deadline <= s->now_ns;
-            if (passed) deadline = copy_start_ns(s, stage, a);
+            if (passed) deadline = speculation_start_ns(s, stage, a);
             if (deadline > s->now_ns && deadline < wake) wake = deadline;
             a = a->next;
         } while (passed && a != stage->oldest);

@@ -163,8 +163,8 @@ int aggregator_merge_value(const struct aggregator *f, struct glint_acc *acc,
 
 /* COMBINE_FOLD only: sets `out` to the zero merged with acc's value; `acc` is unchanged. Returns 0
  * or the function's error. */
-static int aggregator_merge_zero(const struct aggregator *f, const struct glint_acc *acc,
-                                 struct glint_acc *out)
+static int aggregator_copy_with_zero(const struct aggregator *f, const struct glint_acc *acc,
+                                     struct glint_acc *out)
 {
     assert(f->spec->dependency.combine == COMBINE_FOLD && acc != out);
     int r = overwrite_accumulator(f, out, &f->zero);
@@ -223,7 +223,7 @@ int combiner_finish_value(struct combiner *c, bool with_zero, struct glint_slice
     c->started = false;
     const struct glint_acc *acc = &c->acc;
     if (with_zero && c->aggregator.spec->dependency.combine == COMBINE_FOLD) {
-        int r = aggregator_merge_zero(&c->aggregator, &c->acc, &c->with_zero_acc);
+        int r = aggregator_copy_with_zero(&c->aggregator, &c->acc, &c->with_zero_acc);
         if (r < 0) return r;
         acc = &c->with_zero_acc;
     }

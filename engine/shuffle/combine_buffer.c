@@ -689,7 +689,7 @@ static void combine_buffer_reset(struct combine_buffer *g)
     record_buffer_clear(&g->records);
 }
 
-int combine_buffer_move(struct combine_buffer *g, combine_buffer_add_fn *add, void *arg)
+int combine_buffer_drain_table(struct combine_buffer *g, combine_buffer_add_fn *add, void *arg)
 {
     int r = 0;
     for (uint32_t s = 0; s < g->table.slots && r == 0; s++) {

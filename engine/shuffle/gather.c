@@ -356,8 +356,8 @@ static uint64_t sum_input_bytes(const struct run_slice *inputs, uint32_t count,
     return record_buffer_bytes_of(*out_records, *out_raw);
 }
 
-bool gather_is_cheaper(const struct glint_task *task, const struct run_slice *inputs,
-                       uint32_t count)
+bool gather_is_cheaper_than_merge(const struct glint_task *task, const struct run_slice *inputs,
+                                  uint32_t count)
 {
     uint64_t records, raw;
     return sum_input_bytes(inputs, count, &records, &raw) <= gather_budget(task) &&
@@ -412,7 +412,7 @@ static int write_large_record(struct gather *g, struct glint_slice key, struct g
 
 /* The first record that needs a match: all that it could match are gathered. Adding a key costs
  * about as much as looking one up, and leaving out a record saves several times that. */
-static bool build_match_filter(struct gather *g)
+static bool begin_matching(struct gather *g)
 {
     const uint64_t gathered = record_buffer_count(&g->buffer);
     g->matching = true;
@@ -433,7 +433,7 @@ static int gather_record(struct gather *g, struct glint_slice key, struct glint_
     const bool large = bytes > g->budget / LARGE_SHARE;
     int r = 0;
     if (g->spec->needs_match != NULL && !g->matching && g->spec->needs_match(value) &&
-        !build_match_filter(g))
+        !begin_matching(g))
         return error_no_memory(&g->task->error);
     if (record_cannot_match(g, key, value)) return 0;
     if (!large && record_buffer_memory_bytes(&g->buffer) + bytes > g->budget)
@@ -558,7 +558,7 @@ static bool reserve_gather_buffer(struct gather *g, uint64_t bytes, uint64_t rec
 static int collect_table_and_inputs(struct gather *g, const struct run_slice *inputs,
                                     uint32_t count, bool look)
 {
-    int r = combine_buffer_move(&g->table.buffer, append_table_record, g);
+    int r = combine_buffer_drain_table(&g->table.buffer, append_table_record, g);
     gather_table_fini(&g->table);
     if (r == 0) r = gather_all_inputs(g, inputs, count, look);
     run_reader_close(&g->reader);

@@ -199,8 +199,8 @@ static int merge_each_range_of_inputs(struct merge_pass *c, struct merge_inputs 
     return 0;
 }
 
-int merge_pass_reduce(struct merge_pass *c, struct merge_inputs *l, uint32_t partitions,
-                      uint64_t memory_max)
+int merge_pass_limit_inputs(struct merge_pass *c, struct merge_inputs *l, uint32_t partitions,
+                            uint64_t memory_max)
 {
     int r = 0;
     while (r == 0 && l->count > MERGE_FAN_IN_MAX)

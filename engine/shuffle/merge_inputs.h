@@ -47,8 +47,8 @@ int merge_pass_init(struct merge_pass *c, struct glint_task *task, const struct 
 /* Merges ranges of adjacent inputs until at most MERGE_FAN_IN_MAX inputs are left. The new runs
  * have `partitions` and stay in memory up to `memory_max` bytes, as for run_writer_init. After an
  * error the inputs can only be freed. */
-int merge_pass_reduce(struct merge_pass *c, struct merge_inputs *l, uint32_t partitions,
-                      uint64_t memory_max);
+int merge_pass_limit_inputs(struct merge_pass *c, struct merge_inputs *l, uint32_t partitions,
+                            uint64_t memory_max);
 /* Merges all inputs, at most MERGE_FAN_IN_MAX, into the map task's output: adds the zero of
  * COMBINE_FOLD. */
 int merge_pass_write(struct merge_pass *c, const struct merge_inputs *l, struct run_writer *out);

@@ -52,7 +52,7 @@ static int open_input_merge(struct shuffle_reader *r)
         int e = merge_pass_init(&c, r->task, spec, r->state,
                                 spec_combines_values(spec) &&
                                     (spec->map_side || aggregator_values_are_accumulators(spec)));
-        if (e == 0) e = merge_pass_reduce(&c, &r->inputs, 1, MAP_OUTPUT_MEMORY_BYTES);
+        if (e == 0) e = merge_pass_limit_inputs(&c, &r->inputs, 1, MAP_OUTPUT_MEMORY_BYTES);
         merge_pass_fini(&c);
         if (e < 0) return e;
     }
@@ -103,7 +103,7 @@ static bool is_sort_in_memory_better(const struct glint_task *task, const struct
 {
     bool sorted = true;
     for (uint32_t i = 0; i < count; i++) sorted = sorted && inputs[i].sorted;
-    return !sorted || (count > 1 && gather_is_cheaper(task, inputs, count));
+    return !sorted || (count > 1 && gather_is_cheaper_than_merge(task, inputs, count));
 }
 
 /* Gathers the inputs, or makes them those of the merge. */

@@ -210,7 +210,7 @@ typedef int combine_buffer_add_fn(void *arg, uint32_t partition, struct glint_sl
                                   struct glint_slice value);
 /* Calls `add` for the table's accumulators, in the order of their slots, and empties the table.
  * Returns 0 or the first negative code. */
-int combine_buffer_move(struct combine_buffer *g, combine_buffer_add_fn *add, void *arg);
+int combine_buffer_drain_table(struct combine_buffer *g, combine_buffer_add_fn *add, void *arg);
 /* A combine_buffer_add_fn that adds a record, not combined; arg is the combine buffer. */
 int combine_buffer_add_record(void *g, uint32_t partition, struct glint_slice key,
                               struct glint_slice value);
@@ -379,8 +379,8 @@ struct gather {
 };
 /* Whether the inputs fit into the memory of one task, and their records are small: sorting them
  * then costs less than merging. */
-bool gather_is_cheaper(const struct glint_task *task, const struct run_slice *inputs,
-                       uint32_t count);
+bool gather_is_cheaper_than_merge(const struct glint_task *task, const struct run_slice *inputs,
+                                  uint32_t count);
 /* `may_combine`: the values of a key may be merged here, with the function's `state`. Returns 0 or
  * a negative code with the task's error set; call gather_fini in both cases. */
 int gather_inputs(struct gather *g, struct glint_task *task, const struct shuffle_spec *spec,

@@ -432,9 +432,9 @@ static int stop_combining_if_useless(struct shuffle_writer *w, uint32_t rows)
     const int r = open_partition_blocks(w);
     if (r < 0) return r;
     return partition_blocks_are_used(&w->blocks)
-               ? combine_buffer_move(&w->combine_buffer, append_record_to_blocks, w)
-               : combine_buffer_move(&w->combine_buffer, combine_buffer_add_record,
-                                     &w->combine_buffer);
+               ? combine_buffer_drain_table(&w->combine_buffer, append_record_to_blocks, w)
+               : combine_buffer_drain_table(&w->combine_buffer, combine_buffer_add_record,
+                                            &w->combine_buffer);
 }
 
 static int append_to_blocks(struct shuffle_writer *w, const struct glint_batch *batch)
@@ -523,7 +523,7 @@ static int move_table_to_blocks(struct shuffle_writer *w)
 {
     int r = open_partition_blocks(w);
     if (r < 0 || !partition_blocks_are_used(&w->blocks)) return r;
-    r = combine_buffer_move(&w->combine_buffer, append_record_to_blocks, w);
+    r = combine_buffer_drain_table(&w->combine_buffer, append_record_to_blocks, w);
     combine_buffer_fini(&w->combine_buffer); /* its memory is needed for the run */
     return r == 0 ? w->task->error.code : r; /* of a partitioner that failed */
 }
@@ -534,7 +534,7 @@ static int merge_spills(struct shuffle_writer *w, struct run *out)
     struct run_writer writer = {.task = NULL};
     int r = merge_pass_init(&c, w->task, w->spec, w->state, w->combines);
     /* Intermediate runs are always files: the shared run memory is for the outputs. */
-    if (r == 0) r = merge_pass_reduce(&c, &w->spills, w->spec->partitions, 0);
+    if (r == 0) r = merge_pass_limit_inputs(&c, &w->spills, w->spec->partitions, 0);
     if (r == 0) r = run_writer_init(&writer, w->task, w->spec->partitions, MAP_OUTPUT_MEMORY_BYTES);
     if (r == 0) r = merge_pass_write(&c, &w->spills, &writer);
     if (r == 0) r = run_writer_finish(&writer, out);

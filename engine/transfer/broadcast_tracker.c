@@ -85,7 +85,7 @@ static void block_set_remove(uint64_t *set, uint32_t i)
     set[i / 64] &= ~((uint64_t)1 << (i % 64));
 }
 
-struct tracker *tracker_create(uint32_t blocks)
+struct tracker *broadcast_tracker_create(uint32_t blocks)
 {
     struct tracker *t = mem_zalloc(sizeof *t);
     if (t == NULL) return NULL;
@@ -98,7 +98,7 @@ struct tracker *tracker_create(uint32_t blocks)
     return NULL;
 }
 
-void tracker_destroy(struct tracker *t)
+void broadcast_tracker_destroy(struct tracker *t)
 {
     if (t == NULL) return;
     for (uint64_t i = 0; i < t->capacity; i++)
@@ -109,7 +109,7 @@ void tracker_destroy(struct tracker *t)
     mem_free(t);
 }
 
-uint64_t tracker_blocks_sent_by_driver(const struct tracker *t)
+uint64_t broadcast_tracker_blocks_sent_by_driver(const struct tracker *t)
 {
     return t->driver_blocks;
 }
@@ -345,8 +345,9 @@ static void assign_broadcast_blocks(struct tracker *t, struct broadcast_peer *r,
     }
 }
 
-bool tracker_on_block_request(struct tracker *t, uint32_t executor, const struct block_request *in,
-                              struct block_assignment *out)
+bool broadcast_tracker_on_block_request(struct tracker *t, uint32_t executor,
+                                        const struct block_request *in,
+                                        struct block_assignment *out)
 {
     assert(in->received_count <= BLOCK_REQUEST_MAX && in->failed_count <= BLOCK_REQUEST_MAX);
     assert(executor < EXECUTORS_MAX);
@@ -375,7 +376,7 @@ static void remove_broadcast_block_source(struct block_sources *h, uint32_t numb
     h->free -= was_free;
 }
 
-void tracker_on_executor_lost(struct tracker *t, uint32_t executor)
+void broadcast_tracker_on_executor_lost(struct tracker *t, uint32_t executor)
 {
     struct broadcast_peer *r = find_tracked_peer(t, executor);
     if (r == NULL) return;
@@ -388,8 +389,8 @@ void tracker_on_executor_lost(struct tracker *t, uint32_t executor)
     mem_free(r);
 }
 
-bool tracker_next_assignment(struct tracker *t, uint32_t *out_executor,
-                             struct block_assignment *out)
+bool broadcast_tracker_next_assignment(struct tracker *t, uint32_t *out_executor,
+                                       struct block_assignment *out)
 {
     struct broadcast_peer *r;
     TAILQ_FOREACH(r, &t->queue, waiting)

@@ -343,7 +343,7 @@ struct fetch {
     uint32_t count, count_max; /* chunks allocated; at most */
     struct fetch_request *to_submit, **to_submit_end; /* list, in the order that the merge needs */
     struct fetch_index index;
-    uint32_t lost; /* see fetch_lost_input */
+    uint32_t lost; /* see fetch_find_lost_input */
 };
 
 /* ---- Chunks */
@@ -691,7 +691,7 @@ struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher,
     return NULL;
 }
 
-uint32_t fetch_lost_input(const struct fetch *f)
+uint32_t fetch_find_lost_input(const struct fetch *f)
 {
     if (f->task->error.code == GLINT_E_FETCH_FAILED) return f->lost;
     /* SHUFFLE_CORRUPT: the reader has recorded the source. */

@@ -36,7 +36,7 @@ struct fetch *fetch_open(struct glint_task *task, const struct fetcher *fetcher,
                          struct run_slice **out, uint32_t *out_count, uint32_t *out_lost);
 /* Returns the index of the input that caused the task's FETCH_FAILED or SHUFFLE_CORRUPT, or
  * UINT32_MAX. The driver recomputes that map output. */
-uint32_t fetch_lost_input(const struct fetch *f);
+uint32_t fetch_find_lost_input(const struct fetch *f);
 /* Cancels the requests in flight and waits for their end before it frees their buffers, since the
  * fetcher writes into them. NULL is fine. */
 void fetch_close(struct fetch *f);

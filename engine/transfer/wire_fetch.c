@@ -93,8 +93,8 @@ int get_request_encode(const struct get_request *v, struct buffer *out, struct g
     const bool has_maps = v->kind == GET_INDEX;
     struct packer p;
     uint64_t before = out->size;
-    payload_pack_begin(&p, out,
-                       payload_field_count(&get_fields) + payload_field_count(of_kind) + has_maps);
+    payload_pack_begin_array(
+        &p, out, payload_field_count(&get_fields) + payload_field_count(of_kind) + has_maps);
     payload_pack_fields(&p, &get_fields, v);
     payload_pack_fields(&p, of_kind, v);
     assert(!has_maps || (v->map_count > 0 && v->map_count <= PARTITIONS_MAX));
@@ -196,7 +196,7 @@ int map_output_index_encode(const struct index_entry *entries, uint32_t count, s
     if (!buffer_reserve(out, most) || !buffer_append(out, none, sizeof none))
         return error_no_memory(error);
     uint64_t before = out->size;
-    payload_pack_begin(&p, out, 5 * (uint64_t)count);
+    payload_pack_begin_array(&p, out, 5 * (uint64_t)count);
     for (uint32_t i = 0; i < count; i++) {
         pack_u64(&p, entries[i].part.offset);
         pack_u64(&p, entries[i].part.bytes);
@@ -218,7 +218,7 @@ int map_output_index_encode(const struct index_entry *entries, uint32_t count, s
     return r;
 }
 
-static struct glint_slice consume_bytes_prefix(struct glint_slice *bytes, uint64_t size)
+static struct glint_slice consume_bytes(struct glint_slice *bytes, uint64_t size)
 {
     struct glint_slice taken = {bytes->data, size};
     assert(size <= bytes->size);
@@ -233,7 +233,7 @@ static bool consume_msgpack_u64(struct glint_slice *bytes, uint64_t *out)
     if (!msgpack_read_head(bytes->data, bytes->size, &head) || head.kind != MSGPACK_KIND_UINT)
         return false;
     *out = head.u64;
-    consume_bytes_prefix(bytes, head.head_size);
+    consume_bytes(bytes, head.head_size);
     return true;
 }
 
@@ -262,7 +262,7 @@ static bool consume_run_parts(struct glint_slice *bytes, struct index_entry *out
     if (!msgpack_read_head(bytes->data, bytes->size, &head) || head.kind != MSGPACK_KIND_ARRAY ||
         head.count != 5 * (uint64_t)count)
         return false;
-    consume_bytes_prefix(bytes, head.head_size);
+    consume_bytes(bytes, head.head_size);
     for (uint32_t i = 0; i < count; i++) {
         struct run_part *p = &out[i].part;
         uint64_t flags;
@@ -283,14 +283,13 @@ int map_output_index_decode(struct glint_slice bytes, struct index_entry *out, u
                             struct glint_error *error)
 {
     bool ok = bytes.size > INDEX_CHECKSUM_BYTES;
-    uint64_t checksum = ok ? get_le64(consume_bytes_prefix(&bytes, INDEX_CHECKSUM_BYTES).data) : 0;
+    uint64_t checksum = ok ? get_le64(consume_bytes(&bytes, INDEX_CHECKSUM_BYTES).data) : 0;
     const uint8_t *list = bytes.data;
     ok = ok && consume_run_parts(&bytes, out, count) &&
          checksum == XXH3_64bits(list, (uint64_t)(bytes.data - list));
     for (uint32_t i = 0; ok && i < count; i++) {
         ok = out[i].bytes.size <= bytes.size;
-        if (ok && out[i].bytes.size > 0)
-            out[i].bytes = consume_bytes_prefix(&bytes, out[i].bytes.size);
+        if (ok && out[i].bytes.size > 0) out[i].bytes = consume_bytes(&bytes, out[i].bytes.size);
     }
     if (ok && bytes.size == 0) return 0;
     memset(out, 0, count * sizeof *out);

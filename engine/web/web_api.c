@@ -179,7 +179,7 @@ static void put_actions(struct json *out, const struct job_model *m)
     json_end(out, ']');
 }
 
-static void put_task_attempt(struct json *out, const struct event_attempt *a)
+static void put_task_attempt_object(struct json *out, const struct event_attempt *a)
 {
     static const char *const outcomes[] = {[OUTCOME_DONE] = "SUCCESS",
                                            [OUTCOME_FAILED] = "FAILED",
@@ -233,7 +233,7 @@ static void put_task_attempts(struct json *out, const struct job_model *m, uint6
     json_u64(out, "leftOut", m->attempts_dropped);
     json_begin(out, "tasks", '[');
     for (uint64_t i = offset; i < count && i - offset < length; i++)
-        put_task_attempt(out, &attempts[i]);
+        put_task_attempt_object(out, &attempts[i]);
     json_end(out, ']');
     put_running_attempts(out, m);
     json_end(out, '}');
@@ -469,8 +469,8 @@ static void put_cached_rdds(struct json *out, const struct job_model *m)
     json_end(out, ']');
 }
 
-unsigned web_api_part(struct json *out, const struct job_model *m, const char *name,
-                      const char *(*query)(void *arg, const char *name), void *arg)
+unsigned web_api_put_resource(struct json *out, const struct job_model *m, const char *name,
+                              const char *(*query)(void *arg, const char *name), void *arg)
 {
     static const struct {
         const char *name;

@@ -11,8 +11,8 @@
 /* The object of a job, without its braces: of the list, or with `all` of the job itself. */
 void web_api_put_application(struct json *out, const struct job_model *m, bool all);
 /* Part NAME of /api/v1/applications/ID/NAME. `query` returns a parameter or NULL. */
-unsigned web_api_part(struct json *out, const struct job_model *m, const char *name,
-                      const char *(*query)(void *arg, const char *name), void *arg);
+unsigned web_api_put_resource(struct json *out, const struct job_model *m, const char *name,
+                              const char *(*query)(void *arg, const char *name), void *arg);
 /* {"error": {...}} */
 unsigned web_api_error(struct json *out, unsigned status, const char *text);
 /* False when out of memory. */

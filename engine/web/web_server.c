@@ -163,7 +163,8 @@ static enum MHD_Result answer_api(struct web_pages *h, const struct web_request 
     const char *part = rest + 1 + size;
     if (strcmp(part, "/events") == 0) return answer_event_stream(h, r, id);
     if (part[0] == '/') {
-        const unsigned status = web_api_part(&out, m, part + 1, web_request_query, (void *)r);
+        const unsigned status =
+            web_api_put_resource(&out, m, part + 1, web_request_query, (void *)r);
         return web_answer_json(r, status, &out);
     }
     json_begin(&out, NULL, '{');

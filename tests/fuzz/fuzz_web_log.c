@@ -38,7 +38,7 @@ static void check_answers(const struct job_model *m)
     check_json(&out);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out = (struct json){.failed = false};
-        if (web_api_part(&out, m, parts[i], no_query, NULL) != 200) abort();
+        if (web_api_put_resource(&out, m, parts[i], no_query, NULL) != 200) abort();
         check_json(&out);
     }
     if (!web_put_job_metrics(&text, m) || text.size < 6) abort();

@@ -171,7 +171,7 @@ static void *slot_main(void *arg)
     struct fetch *f = fetch_open(task, &s->plane->fetcher, PLANE_SHUFFLE, s->partition, s->inputs,
                                  PLANE_MAPS, &slices, &count, &s->lost);
     s->result = f != NULL ? fake_read(task, slices, count, &s->seen) : task->error.code;
-    if (f != NULL && s->result != 0) s->lost = fetch_lost_input(f);
+    if (f != NULL && s->result != 0) s->lost = fetch_find_lost_input(f);
     fetch_close(f);
     if (atomic_fetch_sub(&s->plane->running, 1) == 1) uv_async_send(&s->plane->woken);
     return NULL;

@@ -62,7 +62,7 @@ void net_open(struct broadcast_net *net, uint32_t nodes, uint64_t id, struct gli
 {
     *net = (struct broadcast_net){.value = value, .id = id, .random = seed * 2 + 1};
     assert(nodes <= NET_NODES_MAX);
-    net->tracker = tracker_create(broadcast_block_count(value.size));
+    net->tracker = broadcast_tracker_create(broadcast_block_count(value.size));
     assert(net->tracker != NULL);
     net->node_count = nodes;
     for (uint32_t i = 0; i < nodes; i++) {
@@ -86,10 +86,10 @@ static void send_assign(struct broadcast_net *net, uint32_t node, struct block_a
 static void deliver_block_request(struct broadcast_net *net, const struct net_packet *l)
 {
     struct block_assignment t = {.count = 0};
-    bool kept = tracker_on_block_request(net->tracker, l->node, &l->track, &t);
+    bool kept = broadcast_tracker_on_block_request(net->tracker, l->node, &l->track, &t);
     assert(kept);
     send_assign(net, l->node, &t);
-    for (uint32_t node; tracker_next_assignment(net->tracker, &node, &t);)
+    for (uint32_t node; broadcast_tracker_next_assignment(net->tracker, &node, &t);)
         send_assign(net, node, &t);
 }
 
@@ -201,5 +201,5 @@ void net_close(struct broadcast_net *net)
     }
     for (uint32_t i = 0; i < net->node_count; i++)
         broadcast_client_destroy(net->nodes[i].broadcasts);
-    tracker_destroy(net->tracker);
+    broadcast_tracker_destroy(net->tracker);
 }

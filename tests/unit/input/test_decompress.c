@@ -318,8 +318,8 @@ Test(decompress, range_ends_at_a_frame)
     memory_env_init(&memory, in.data, in.size);
     struct decompressor *z = decompressor_create(SOURCE(&memory), format, first, second);
     cr_expect_eq(decompressor_offset(z), first);
-    cr_expect(decompressor_read(z, out, 4, &error) == 4 && !decompressor_is_past(z));
-    cr_expect(decompressor_read(z, out, 16, &error) == 0 && decompressor_is_past(z));
+    cr_expect(decompressor_read(z, out, 4, &error) == 4 && !decompressor_has_reached_range_end(z));
+    cr_expect(decompressor_read(z, out, 16, &error) == 0 && decompressor_has_reached_range_end(z));
     cr_expect(decompressor_read(z, out, 16, &error) == 6 && memcmp(out, "three\n", 6) == 0);
     decompressor_destroy(z);
     z = decompressor_create(SOURCE(&memory), format, first, second - 1);

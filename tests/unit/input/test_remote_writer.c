@@ -37,14 +37,15 @@ Test(remote_writer, names_of_parts)
 Test(remote_writer, a_part_of_an_output_has_the_job_in_its_name)
 {
     char url[64], small[20];
-    cr_assert(remote_output_part("s3://b/out/0123456789abcdef", "part-00007.gz", url, sizeof url));
+    cr_assert(
+        remote_format_part_url("s3://b/out/0123456789abcdef", "part-00007.gz", url, sizeof url));
     cr_expect_str_eq(url, "s3://b/out/part-00007-0123456789abcdef.gz");
-    cr_expect_not(remote_output_part("s3://b/out/0123456789abcdef", "x", url, sizeof url));
-    cr_expect_not(remote_output_part("s3://b/out", "part-00007", url, sizeof url));
+    cr_expect_not(remote_format_part_url("s3://b/out/0123456789abcdef", "x", url, sizeof url));
+    cr_expect_not(remote_format_part_url("s3://b/out", "part-00007", url, sizeof url));
     cr_expect_not(
-        remote_output_part("s3://b/out/0123456789abcdef", "part-00007", small, sizeof small));
-    cr_expect_not(remote_output_part("s3://b/out/0123456789abcdef", "part-00007-0123456789abcdef",
-                                     url, sizeof url));
+        remote_format_part_url("s3://b/out/0123456789abcdef", "part-00007", small, sizeof small));
+    cr_expect_not(remote_format_part_url("s3://b/out/0123456789abcdef",
+                                         "part-00007-0123456789abcdef", url, sizeof url));
 }
 
 Test(remote_writer, records_of_commits_have_names_of_their_own)

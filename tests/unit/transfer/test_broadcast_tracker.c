@@ -115,7 +115,7 @@ static void drain_tracker(void)
 {
     struct block_assignment t;
     uint32_t executor;
-    while (tracker_next_assignment(w.tracker, &executor, &t)) {
+    while (broadcast_tracker_next_assignment(w.tracker, &executor, &t)) {
         cr_assert_gt(t.count, 0);
         send_assignment(executor, &t);
     }
@@ -186,11 +186,11 @@ static void deliver(const struct sim_message *l)
         for (uint32_t i = 0; w.nodes[l->executor].alive && i < l->assignment.count; i++)
             start_transfer(l->executor, l->assignment.blocks[i]);
     } else if (l->death) {
-        tracker_on_executor_lost(w.tracker, l->executor);
+        broadcast_tracker_on_executor_lost(w.tracker, l->executor);
         drain_tracker();
     } else {
         struct block_assignment t = {.id = 0};
-        cr_assert(tracker_on_block_request(w.tracker, l->executor, &l->request, &t));
+        cr_assert(broadcast_tracker_on_block_request(w.tracker, l->executor, &l->request, &t));
         cr_assert_leq(t.count, l->request.blocks_max);
         send_assignment(l->executor, &t);
         drain_tracker();
@@ -274,7 +274,7 @@ static double run(const struct scenario *s)
     memset(&w, 0, sizeof w);
     w.s = *s;
     w.random = s->seed * 0x9e3779b97f4a7c15u + 1;
-    w.tracker = tracker_create(s->blocks);
+    w.tracker = broadcast_tracker_create(s->blocks);
     cr_assert_not_null(w.tracker);
     for (unsigned e = 0; e < s->executors; e++)
         send_message(e + s->late < s->executors ? draw_unit() * s->join_spread : s->late_at, e)
@@ -299,7 +299,7 @@ static double run(const struct scenario *s)
         if (n->alive) last = fmax(last, n->done);
     }
     cr_assert_leq(w.most_transfers, TRANSFERS_WANTED);
-    tracker_destroy(w.tracker);
+    broadcast_tracker_destroy(w.tracker);
     cr_assert_eq(mem_live_blocks(), 0);
     return last;
 }
@@ -406,7 +406,7 @@ static void expect_track(struct tracker *t, uint32_t executor, struct block_requ
                          const struct block_assignment *wanted)
 {
     struct block_assignment out = {.count = 77};
-    cr_assert(tracker_on_block_request(t, executor, &in, &out));
+    cr_assert(broadcast_tracker_on_block_request(t, executor, &in, &out));
     cr_assert_eq(out.count, wanted->count, "%u blocks instead of %u", out.count, wanted->count);
     for (uint32_t i = 0; i < out.count; i++) {
         cr_expect_eq(out.blocks[i].block, wanted->blocks[i].block);
@@ -416,7 +416,7 @@ static void expect_track(struct tracker *t, uint32_t executor, struct block_requ
 
 Test(broadcast_tracker, unsolicited_reports_are_ignored)
 {
-    struct tracker *t = tracker_create(2);
+    struct tracker *t = broadcast_tracker_create(2);
     struct block_assignment none = {.count = 0},
                             one = {.count = 1, .blocks = {{0, EXECUTOR_ID_DRIVER, 0}}};
     expect_track(t, 0, (struct block_request){.blocks_max = 1}, &one);
@@ -428,38 +428,39 @@ Test(broadcast_tracker, unsolicited_reports_are_ignored)
     expect_track(t, 0, twice, &none);
     one.blocks[0] = (struct assigned_block){1, EXECUTOR_ID_DRIVER, 0};
     expect_track(t, 0, (struct block_request){.blocks_max = 16}, &one);
-    cr_expect_eq(tracker_blocks_sent_by_driver(t), 2);
-    tracker_on_executor_lost(t, 7);
-    tracker_on_executor_lost(t, 0);
-    tracker_on_executor_lost(t, 0);
+    cr_expect_eq(broadcast_tracker_blocks_sent_by_driver(t), 2);
+    broadcast_tracker_on_executor_lost(t, 7);
+    broadcast_tracker_on_executor_lost(t, 0);
+    broadcast_tracker_on_executor_lost(t, 0);
     expect_track(t, 0, (struct block_request){.blocks_max = 1}, &none);
     one.blocks[0] = (struct assigned_block){1, EXECUTOR_ID_DRIVER, 0};
     expect_track(t, 1, (struct block_request){.blocks_max = 1}, &one);
-    tracker_destroy(t);
-    tracker_destroy(NULL);
+    broadcast_tracker_destroy(t);
+    broadcast_tracker_destroy(NULL);
     cr_expect_eq(mem_live_blocks(), 0);
 }
 
 Test(broadcast_tracker, blocks_come_from_driver_after_peer_failure)
 {
-    struct tracker *t = tracker_create(6);
+    struct tracker *t = broadcast_tracker_create(6);
     struct block_request all = {.blocks_max = 4, .received_count = 0};
     struct block_assignment out;
     for (uint32_t have = 0; have < 6;) {
-        cr_assert(tracker_on_block_request(t, 5, &all, &out));
+        cr_assert(broadcast_tracker_on_block_request(t, 5, &all, &out));
         all.received_count = out.count;
         for (uint32_t i = 0; i < out.count; i++, have++) all.received[i] = out.blocks[i].block;
     }
-    cr_assert(tracker_on_block_request(t, 5, &all, &out));
+    cr_assert(broadcast_tracker_on_block_request(t, 5, &all, &out));
     cr_assert_eq(out.count, 0);
-    cr_assert(tracker_on_block_request(t, 6, &(struct block_request){.blocks_max = 1}, &out));
+    cr_assert(
+        broadcast_tracker_on_block_request(t, 6, &(struct block_request){.blocks_max = 1}, &out));
     cr_assert_eq(out.blocks[0].from, 5);
     struct block_request failed = {
         .blocks_max = 4, .failed_count = 1, .failed = {out.blocks[0].block}};
-    cr_assert(tracker_on_block_request(t, 6, &failed, &out));
+    cr_assert(broadcast_tracker_on_block_request(t, 6, &failed, &out));
     cr_expect_eq(out.count, 2); /* the driver sends an executor two blocks at a time */
     for (uint32_t i = 0; i < out.count; i++) cr_expect_eq(out.blocks[i].from, EXECUTOR_ID_DRIVER);
-    tracker_destroy(t);
+    broadcast_tracker_destroy(t);
 }
 
 Test(broadcast_tracker, out_of_memory_changes_nothing)
@@ -467,24 +468,24 @@ Test(broadcast_tracker, out_of_memory_changes_nothing)
     struct tracker *t = NULL;
     for (int64_t n = 1; t == NULL; n++) {
         mem_fail_at(n, false);
-        t = tracker_create(2);
+        t = broadcast_tracker_create(2);
     }
     mem_fail_at(0, false);
     struct block_assignment out = {.count = 0};
     struct block_request in = {.blocks_max = 1};
     for (int64_t n = 1, done = 0; !done; n++) {
         mem_fail_at(n, false);
-        done = tracker_on_block_request(t, 3, &in, &out);
-        if (!done) cr_expect_eq(tracker_blocks_sent_by_driver(t), 0);
+        done = broadcast_tracker_on_block_request(t, 3, &in, &out);
+        if (!done) cr_expect_eq(broadcast_tracker_blocks_sent_by_driver(t), 0);
     }
     in = (struct block_request){
         .blocks_max = 1, .received_count = 1, .received = {out.blocks[0].block}};
     mem_fail_at(1, false);
-    cr_expect_not(tracker_on_block_request(t, 3, &in, &out));
+    cr_expect_not(broadcast_tracker_on_block_request(t, 3, &in, &out));
     mem_fail_at(0, false);
-    cr_expect_eq(tracker_blocks_sent_by_driver(t), 1);
-    cr_expect(tracker_on_block_request(t, 3, &in, &out));
+    cr_expect_eq(broadcast_tracker_blocks_sent_by_driver(t), 1);
+    cr_expect(broadcast_tracker_on_block_request(t, 3, &in, &out));
     cr_expect_eq(out.count, 1);
-    tracker_destroy(t);
+    broadcast_tracker_destroy(t);
     cr_expect_eq(mem_live_blocks(), 0);
 }

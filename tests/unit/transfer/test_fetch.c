@@ -92,7 +92,7 @@ static int fetch_all(uint32_t partition, uint64_t memory_bytes)
                                  fixture.inputs, fixture.maps, &slices, &count, &fixture.lost);
     if (f == NULL) return fixture.t.task.error.code;
     int r = fake_read(&fixture.t.task, slices, count, &seen);
-    if (r != 0) fixture.lost = fetch_lost_input(f);
+    if (r != 0) fixture.lost = fetch_find_lost_input(f);
     fetch_close(f);
     if (r != 0) return fixture.t.task.error.code;
     cr_assert_eq(seen.size, fixture.expected.size);

@@ -58,7 +58,7 @@ static const char *query(void *arg, const char *name)
 static json_t *part(const char *name, unsigned status)
 {
     struct json out = {.failed = false};
-    cr_assert_eq(web_api_part(&out, &m, name, query, NULL), status);
+    cr_assert_eq(web_api_put_resource(&out, &m, name, query, NULL), status);
     cr_assert(!out.failed);
     json_t *o = json_loadb((const char *)out.out.data, out.out.size, 0, NULL);
     cr_assert_not_null(o);
