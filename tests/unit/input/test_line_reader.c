@@ -20,7 +20,8 @@ struct fixture {
 
 static void fixture_init(struct fixture *f, const void *data, uint64_t size)
 {
-    *f = (struct fixture){.options = {.line_bytes_max = LINE_BYTES_MAX_DEFAULT}};
+    *f = (struct fixture){.options = {.line_bytes_max = LINE_BYTES_MAX_DEFAULT,
+                                      .memory_bytes = MEMORY_BYTES_DEFAULT}};
     memory_env_init(&f->memory, data, size);
     naive_lines(data, size, &f->wanted);
     f->task = (struct glint_task){.env = &f->memory.env, .options = &f->options};
